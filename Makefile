@@ -1,0 +1,71 @@
+# Each target sets up what it needs (a virtual environment in .venv, pinned by constraints.txt) and is quick afterwards.
+PYTHON ?= python3
+BIN := .venv/bin
+PIP := $(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt
+FILES := pyproject.toml apiserver/pyproject.toml constraints.txt
+REAL := $(PYTHON) tools/real/build.py
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test check format conformance real oracles bench docs build facts kinds golden clean
+
+help: ## show this list
+	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+.venv/ready-test: $(FILES)
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv || { $(PYTHON) -m pip install --quiet virtualenv && $(PYTHON) -m virtualenv --quiet .venv; }
+	@echo "setting up .venv"; $(PIP) --upgrade pip && $(PIP) --group test --editable . --editable ./apiserver
+	@touch $@
+
+.venv/ready-check: .venv/ready-test
+	@echo "adding the tools of make check to .venv"; $(PIP) --group check && touch $@
+
+.venv/ready-docs: .venv/ready-test
+	@$(PIP) --group docs && touch $@
+
+.venv/ready-bench: .venv/ready-test
+	@echo "adding the peers of make bench to .venv"; $(PIP) --group bench && touch $@
+
+setup: .venv/ready-test .venv/ready-check ## make the environment in .venv
+
+demo: .venv/ready-test ## see it work
+	@$(BIN)/python examples/objects/demo.py
+
+test: .venv/ready-test ## run the tests; no cluster needed
+	@$(BIN)/pytest -q -n 2 --dist loadgroup
+
+check: .venv/ready-check ## lint, types, layers
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports
+	$(BIN)/mypy
+	$(BIN)/python tools/verify_types.py
+
+format: .venv/ready-check ## let ruff write the code as it likes it
+	@$(BIN)/ruff check --fix --quiet . ; $(BIN)/ruff format .
+
+conformance: .venv/ready-test real ## the suite that must pass on a real kube-apiserver
+	@$(BIN)/pytest -q conformance
+
+real: ## build etcd, kube-apiserver, kube-controller-manager, kube-scheduler and kubectl (needs Go)
+	@$(REAL)
+
+oracles: ## build what else we compare with: helm, controller-gen, e2e.test (needs Go)
+	@$(REAL) --oracles
+
+bench: .venv/ready-bench ## measure, beside the peers
+	@$(BIN)/python benchmarks/run.py
+
+docs: .venv/ready-docs ## build the documentation into site/
+	@$(BIN)/mkdocs build --quiet --strict
+
+build: .venv/ready-test ## both wheels, into dist/
+	@$(BIN)/python -m build --no-isolation --outdir dist . >/dev/null && $(BIN)/python -m build --no-isolation --outdir dist apiserver >/dev/null && ls dist
+
+facts: .venv/ready-test real ## extract schemas, resources and field facts from the real server and its Go modules
+	@$(BIN)/python -m tools.facts
+
+kinds: .venv/ready-test ## generate src/kubewright/kinds from the facts
+	@$(BIN)/python -m tools.kinds
+
+clean: ## remove what was made here
+	rm -rf .venv dist site .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -1,0 +1,231 @@
+"""Watches: one line of JSON a change, over one long answer; resumed when it breaks, restarted never unasked.
+
+On the path of one change it stands between ``transport`` and the cache's reflector.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from contextlib import aclosing
+from datetime import timedelta
+from typing import Any, Final, Generic, TypeVar
+
+import msgspec
+
+from kubewright.api import Resource, decode
+from kubewright.client.lines import lines_of
+from kubewright.client.listing import RawPage
+from kubewright.client.transport import Response
+from kubewright.errors import ApiStatus, BadRequest, Invalid, KubewrightError, ProtocolError, TransportError, error_of
+
+__all__ = ["Watch", "WatchEvent"]
+
+R = TypeVar("R", bound=Resource)
+
+_log = logging.getLogger("kubewright.client")
+
+_INITIAL_END: Final = "k8s.io/initial-events-end"
+_LONGEST_BACK_OFF: Final = 30.0
+
+
+class _Line(msgspec.Struct):
+    type: str
+    object: msgspec.Raw
+
+
+class _Head(msgspec.Struct, rename="camel"):
+    resource_version: str = ""
+    annotations: dict[str, str] | None = None
+
+
+class _Object(msgspec.Struct):
+    metadata: _Head
+
+
+_line = msgspec.json.Decoder(_Line)
+_object = msgspec.json.Decoder(_Object)
+
+
+class WatchEvent(Generic[R]):
+    """One change of one object, or a bookmark.
+
+    ``type`` is ``ADDED``, ``MODIFIED``, ``DELETED`` or ``BOOKMARK``; ``raw`` is the object as the server sent it;
+    ``synced`` marks the bookmark after which all objects that were there at the start have been seen.
+    """
+
+    __slots__ = ("_kind", "_object", "raw", "resource_version", "synced", "type")
+
+    def __init__(self, kind: type[R], type: str, raw: bytes, resource_version: str, *, synced: bool = False) -> None:
+        self._kind = kind
+        self._object: R | None = None
+        self.type: str = type
+        self.raw: bytes = raw
+        self.resource_version: str = resource_version
+        self.synced: bool = synced
+
+    @property
+    def object(self) -> R:
+        """The object, decoded at first use; raises ``Undecodable`` if it does not fit its Python type."""
+        if self._object is None:
+            self._object = decode(self._kind, self.raw)
+        return self._object
+
+    def __repr__(self) -> str:
+        return f"<WatchEvent {self.type} {self._kind.__name__} at {self.resource_version}>"
+
+
+class Watch(Generic[R]):
+    """How one kind is watched: iterate over it for events.
+
+    *Guarantees*: started without a resourceVersion it first gives all objects as ``ADDED`` (all or, if that breaks,
+    none of them), then a bookmark with ``synced``, then every change in order. A stream that ends, breaks or falls
+    silent is resumed after the last event seen: nothing is lost, nothing comes twice.
+
+    *Raises* ``Gone`` when the server has forgotten the resourceVersion to resume at (list or watch anew), the
+    server's refusal, or the last failure after ``patience`` tries in a row that brought nothing.
+    """
+
+    def __init__(
+        self,
+        kind: type[R],
+        *,
+        open: Callable[[dict[str, Any]], Awaitable[Response]],
+        list_pages: Callable[[], Awaitable[list[RawPage]]],
+        capabilities: Capabilities,
+        resource_version: str | None = None,
+        idle_timeout: timedelta = timedelta(seconds=150),
+        patience: int = 10,
+        dice: random.Random | None = None,
+    ) -> None:
+        self._kind = kind
+        self._open = open
+        self._list_pages = list_pages
+        self._capabilities = capabilities
+        self._resource_version = resource_version
+        self._idle = idle_timeout.total_seconds()
+        self.patience: int = patience
+        """How many tries in a row may bring nothing before the last failure is raised."""
+        self._dice = dice or random.Random()
+        self._failures = 0
+
+    async def __aiter__(self) -> AsyncGenerator[WatchEvent[R], None]:
+        while self._resource_version is None:
+            for event in await self._persistently(self._initial):
+                yield event
+        while True:
+            async with aclosing(self._follow()) as events:
+                async for event in events:
+                    self._failures = 0
+                    self._resource_version = event.resource_version or self._resource_version
+                    yield event
+
+    async def _persistently(self, attempt: Callable[[], Awaitable[list[WatchEvent[R]]]]) -> list[WatchEvent[R]]:
+        try:
+            events = await attempt()
+        except TransportError as error:
+            await self._recover(error)
+            return []
+        self._failures = 0
+        return events
+
+    async def _initial(self) -> list[WatchEvent[R]]:
+        """All objects as they are, by streaming where the server can, else page by page."""
+        if self._capabilities.streams_initial_events is not False:
+            try:
+                events = await self._streamed()
+            except (Invalid, BadRequest):
+                # Servers without WatchList refuse the parameter.
+                self._capabilities.streams_initial_events = False
+            else:
+                self._capabilities.streams_initial_events = True
+                return events
+        return self._listed(await self._list_pages())
+
+    async def _streamed(self) -> list[WatchEvent[R]]:
+        query = {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan"}
+        events: list[WatchEvent[R]] = []
+        async with aclosing(self._events(query)) as stream:
+            async for event in stream:
+                events.append(event)
+                if event.synced:
+                    self._resource_version = event.resource_version
+                    return events
+        raise TransportError(f"the stream of all {self._kind.__name__} objects ended before it was complete")
+
+    def _listed(self, pages: list[RawPage]) -> list[WatchEvent[R]]:
+        events = [self._event("ADDED", bytes(raw)) for page in pages for raw in page.items or ()]
+        self._resource_version = pages[-1].metadata.resource_version
+        bookmark = msgspec.json.encode({"metadata": {"resourceVersion": self._resource_version}})
+        return [*events, WatchEvent(self._kind, "BOOKMARK", bookmark, self._resource_version, synced=True)]
+
+    async def _follow(self) -> AsyncGenerator[WatchEvent[R], None]:
+        """The events of one stream; its end or failure is told and waited over, unless it is final."""
+        began = asyncio.get_running_loop().time()
+        try:
+            async with aclosing(self._events({"resourceVersion": self._resource_version})) as events:
+                async for event in events:
+                    yield event
+        except TransportError as error:
+            await self._recover(error)
+        else:
+            if asyncio.get_running_loop().time() - began < 1:
+                await self._recover(TransportError(f"the server ends each watch of {self._kind.__name__} at once"))
+
+    async def _events(self, query: dict[str, Any]) -> AsyncGenerator[WatchEvent[R], None]:
+        timeout = self._dice.randint(300, 600)
+        response = await self._open({"allowWatchBookmarks": "true", "timeoutSeconds": timeout, **query})
+        try:
+            async for line in lines_of(self._chunks(response)):
+                yield self._read(line)
+        finally:
+            await response.aclose()
+
+    async def _chunks(self, response: Response) -> AsyncIterator[bytes]:
+        assert response.stream is not None
+        chunks = aiter(response.stream)
+        while True:
+            try:
+                async with asyncio.timeout(self._idle):
+                    chunk = await anext(chunks)
+            except StopAsyncIteration:
+                return
+            except TimeoutError:
+                message = f"the watch of {self._kind.__name__} was silent for {self._idle:.0f} s, not even a bookmark"
+                raise TransportError(message) from None
+            yield chunk
+
+    def _read(self, line: bytes) -> WatchEvent[R]:
+        try:
+            parsed = _line.decode(line)
+            raw = bytes(parsed.object)
+            if parsed.type == "ERROR":
+                raise error_of(msgspec.json.decode(raw, type=ApiStatus))
+            return self._event(parsed.type, raw)
+        except msgspec.DecodeError as error:
+            raise ProtocolError(f"a watch line of {self._kind.__name__} is not a watch event: {error}") from None
+
+    def _event(self, type: str, raw: bytes) -> WatchEvent[R]:
+        head = _object.decode(raw).metadata
+        synced = type == "BOOKMARK" and (head.annotations or {}).get(_INITIAL_END) == "true"
+        return WatchEvent(self._kind, type, raw, head.resource_version, synced=synced)
+
+    async def _recover(self, error: KubewrightError) -> None:
+        """Wait before the next try, longer each time; give up when patience is at its end."""
+        self._failures += 1
+        if self._failures >= self.patience:
+            raise error
+        wait = min(0.1 * 2 ** (self._failures - 1), _LONGEST_BACK_OFF) * self._dice.uniform(0.5, 1.0)
+        _log.info("watch of %s: %s; resuming in %.1f s", self._kind.__name__, error, wait)
+        await asyncio.sleep(wait)
+
+
+class Capabilities:
+    """What was learnt about an API server by asking it."""
+
+    __slots__ = ("streams_initial_events",)
+
+    def __init__(self) -> None:
+        self.streams_initial_events: bool | None = None
