@@ -1,15 +1,24 @@
-"""The servers that the suite runs on, and a client in a namespace of its own for each test."""
+"""The servers that the suite runs on, and for each test a client or a raw ``api`` in a namespace of its own."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
 
+import pytest
 import pytest_asyncio
 
+from conformance.exchange import Api, normalised
+from conformance.golden import Golden
 from kubewright import Client, Config, Metadata
+from kubewright.client import HttpTransport
 from kubewright.kinds.core_v1 import Namespace
 from kubewright.testing import RealControlPlane
 from tests.real import require_binaries
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """``--record`` keeps the real server's answers as what every server must give."""
+    parser.addoption("--record", action="store_true", help="record the answers of the real server in golden/")
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
@@ -25,3 +34,19 @@ async def client(plane: RealControlPlane) -> AsyncIterator[Client]:
     async with Client(Config.from_kubeconfig(plane.kubeconfig)) as admin:
         namespace = await admin.create(Namespace(metadata=Metadata(generate_name="conformance-")))
         yield admin.using(namespace=namespace.name)
+
+
+@pytest_asyncio.fixture
+async def api(client: Client, plane: RealControlPlane, request: pytest.FixtureRequest) -> AsyncIterator[Api]:
+    """Raw requests whose answers must be those that the real server gave."""
+    transport = HttpTransport(Config.from_kubeconfig(plane.kubeconfig))
+    api = Api(transport.send, client.namespace, plane)
+    try:
+        yield api
+    finally:
+        await transport.aclose()
+    exchanges = normalised(api.exchanges, client.namespace)
+    golden = Golden(request.node.path.stem.removeprefix("test_"))
+    if request.config.getoption("--record"):
+        golden.record(request.node.name, exchanges)
+    assert exchanges == golden.expected(request.node.name)

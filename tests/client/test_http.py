@@ -295,3 +295,11 @@ async def test_a_write_says_who_writes_and_asks_for_strict_validation():
         target = peer.targets[0]
         assert target.endswith("/configmaps?fieldManager=kubewright&fieldValidation=Strict&dryRun=All")
         assert json.loads(peer.exchanges[0].body)["data"] == {"k": "v"}
+
+
+async def test_a_large_body_is_sent_whole():
+    text = "x" * 3_000_000
+    async with serving(answers(201, THING)) as peer, client_of(peer.url) as client:
+        await client.create(Thing(metadata=Metadata(name="a"), content={"data": {"k": text}}))
+
+        assert json.loads(peer.exchanges[0].body)["data"]["k"] == text

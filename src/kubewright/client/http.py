@@ -6,6 +6,8 @@ aiohttp is imported when the first transport is made, not with this module.
 from __future__ import annotations
 
 import asyncio
+import functools
+import io
 import socket
 import ssl
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -68,20 +70,21 @@ class HttpTransport:
         return Response(opened.status, tuple(opened.headers.items()), body)
 
     async def _open(self, request: Request, identity: Mapping[str, str]) -> aiohttp.ClientResponse:
-        import aiohttp
-
         session = self._session(request.streaming)
+        # aiohttp's limit holds until the body is read; a stream is only awaited until it begins.
         seconds = request.timeout.total_seconds() if request.timeout else None
-        limit = aiohttp.ClientTimeout(total=None if request.streaming else seconds, sock_connect=_CONNECT_SECONDS)
+        opening = session.request(
+            request.method,
+            self._url(request.target),
+            data=_payload(request.body),
+            headers=[*request.headers, *identity.items()],
+            timeout=_limit(None if request.streaming else seconds),
+            **self._connection(),
+        )
+        if not request.streaming:
+            return await opening
         async with asyncio.timeout(seconds):
-            return await session.request(
-                request.method,
-                self._url(request.target),
-                data=request.body or None,
-                headers=[*request.headers, *identity.items()],
-                timeout=limit,
-                **self._connection(),
-            )
+            return await opening
 
     async def _chunks(self, opened: aiohttp.ClientResponse, request: Request) -> AsyncIterator[bytes]:
         try:
@@ -148,6 +151,18 @@ class HttpTransport:
         for session in (self._plain, self._streams):
             if session is not None:
                 await session.close()
+
+
+@functools.lru_cache(maxsize=64)
+def _limit(seconds: float | None) -> aiohttp.ClientTimeout:
+    import aiohttp
+
+    return aiohttp.ClientTimeout(total=seconds, sock_connect=_CONNECT_SECONDS)
+
+
+def _payload(body: bytes) -> bytes | io.BytesIO | None:
+    """The body as aiohttp wants it: a large one as a file, which it sends piece by piece."""
+    return io.BytesIO(body) if len(body) > _CHUNK else body or None
 
 
 def _session(keep_idle: int) -> aiohttp.ClientSession:

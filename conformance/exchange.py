@@ -1,0 +1,189 @@
+"""Raw requests to a server, and what came back, told so that two servers can be compared.
+
+A case is a script of requests; every exchange of it is compared with the answers of the real server, which are
+committed in ``golden/``. Names of namespaces, uids, times and revisions are normalised.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any
+from urllib.parse import urlencode
+
+from kubewright.client import Request, Response
+
+__all__ = ["Answer", "Api", "normalised"]
+
+_PATCHES = {
+    "json": "application/json-patch+json",
+    "merge": "application/merge-patch+json",
+    "strategic": "application/strategic-merge-patch+json",
+    "apply": "application/apply-patch+yaml",
+}
+_TOLD_HEADERS = ("content-type", "warning", "retry-after", "cache-control", "vary", "allow")
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
+_UID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+_SUFFIX = "[bcdfghjklmnpqrstvwxz2456789]{5}"
+
+
+class Answer:
+    """What a server answered."""
+
+    def __init__(self, response: Response) -> None:
+        self.status = response.status
+        self.headers = {name.lower(): value for name, value in response.headers}
+        self.warnings = response.header_values("warning")
+        self.text = response.body.decode("utf-8", "replace")
+
+    @property
+    def body(self) -> Any:
+        """The JSON in the answer, or its text."""
+        try:
+            return json.loads(self.text)
+        except ValueError:
+            return self.text
+
+    def told(self) -> dict[str, Any]:
+        """What of the answer is compared."""
+        headers = {name: self.headers[name] for name in _TOLD_HEADERS if name in self.headers}
+        if self.warnings:
+            headers["warning"] = self.warnings  # type: ignore[assignment]
+        return {"status": self.status, "headers": headers, "body": self.body}
+
+
+class Api:
+    """One case's way to the server. ``{ns}`` in a path is the namespace of the case."""
+
+    def __init__(self, send: Callable[[Request], Awaitable[Response]], namespace: str, server: Any = None) -> None:
+        self._send = send
+        self.namespace = namespace
+        self.server = server
+        self.exchanges: list[dict[str, Any]] = []
+        self.is_recording = True
+
+    async def call(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        *,
+        query: Mapping[str, Any] | Sequence[tuple[str, Any]] | None = None,
+        headers: Mapping[str, str] | None = None,
+        content_type: str = "application/json",
+    ) -> Answer:
+        """Send one request; its answer becomes part of the case unless recording is paused."""
+        target = path.replace("{ns}", self.namespace)
+        if query:
+            target += ("&" if "?" in target else "?") + urlencode(query)
+        data = b"" if body is None else body if isinstance(body, bytes) else json.dumps(body).encode()
+        sent = {"Accept": "application/json", "User-Agent": "conformance/1", **(headers or {})}
+        if body is not None:
+            sent.setdefault("Content-Type", content_type)
+        request = Request(method=method, target=target, headers=list(sent.items()), body=data, verb=method.lower())
+        answer = Answer(await self._send(request))
+        if self.is_recording:
+            self.exchanges.append({"request": f"{method} {target}", "answer": answer.told()})
+        return answer
+
+    async def get(self, path: str, **options: Any) -> Answer:
+        """GET."""
+        return await self.call("GET", path, **options)
+
+    async def post(self, path: str, body: Any, **options: Any) -> Answer:
+        """POST."""
+        return await self.call("POST", path, body, **options)
+
+    async def put(self, path: str, body: Any, **options: Any) -> Answer:
+        """PUT."""
+        return await self.call("PUT", path, body, **options)
+
+    async def patch(self, path: str, body: Any, *, type: str = "merge", **options: Any) -> Answer:
+        """PATCH of a type: json, merge, strategic or apply."""
+        return await self.call("PATCH", path, body, content_type=_PATCHES.get(type, type), **options)
+
+    async def delete(self, path: str, body: Any = None, **options: Any) -> Answer:
+        """DELETE."""
+        return await self.call("DELETE", path, body, **options)
+
+    async def watch(self, path: str, **query: Any) -> list[Any]:
+        """The events of a watch that the server ends after a second."""
+        answer = await self.get(path, query={"watch": "true", "timeoutSeconds": 1, **query})
+        return [json.loads(line) for line in answer.text.splitlines() if line]
+
+    def unrecorded(self) -> _Unrecorded:
+        """``with api.unrecorded():`` requests inside are no part of what is compared."""
+        return _Unrecorded(self)
+
+
+class _Unrecorded:
+    def __init__(self, api: Api) -> None:
+        self._api = api
+
+    def __enter__(self) -> None:
+        self._api.is_recording = False
+
+    def __exit__(self, *_: object) -> None:
+        self._api.is_recording = True
+
+
+def normalised(exchanges: list[dict[str, Any]], namespace: str) -> Any:
+    """The exchanges without what differs from run to run."""
+    return _Normaliser(namespace).value(exchanges)
+
+
+def _is_of_a_case(group: dict[str, Any]) -> bool:
+    """Whether an API group comes from a CRD that some case installed."""
+    name: str = group.get("name") or group["metadata"].get("name", "")
+    return name.endswith(".example.com")
+
+
+class _Normaliser:
+    def __init__(self, namespace: str) -> None:
+        self._namespace = namespace
+        self._tokens: dict[tuple[str, str], str] = {}
+
+    def _token(self, kind: str, text: str) -> str:
+        return self._tokens.setdefault((kind, text), f"<{kind} {sum(k == kind for k, _ in self._tokens) + 1}>")
+
+    def value(self, value: Any, key: str = "") -> Any:
+        if isinstance(value, dict):
+            return self._map(value)
+        if isinstance(value, list):
+            return [self.value(item, key) for item in value]
+        return self._text(value, key) if isinstance(value, str) else value
+
+    def _map(self, value: dict[str, Any]) -> dict[str, Any]:
+        for groups in ("groups", "items"):
+            if value.get("kind") in ("APIGroupList", "APIGroupDiscoveryList") and groups in value:
+                value = {**value, groups: [found for found in value[groups] if not _is_of_a_case(found)]}
+        is_list = isinstance(value.get("items"), list) and isinstance(value.get("metadata"), dict)
+        result = {}
+        for key, item in value.items():
+            if is_list and key == "metadata":
+                item = {k: f"<{k} of a list>" if k in ("resourceVersion", "continue") else v for k, v in item.items()}
+            result[key] = self.value(item, key)
+        generate = value.get("generateName")
+        if isinstance(generate, str) and generate and isinstance(result.get("name"), str):
+            pattern = re.escape(generate[:58]) + _SUFFIX
+            result["name"] = re.sub(f"^{pattern}$", generate[:58] + "<suffix>", result["name"])
+        return result
+
+    def _text(self, text: str, key: str) -> str:
+        if key == "resourceVersion" and text.isdigit() and text != "0":
+            return self._token("version", text)
+        if key == "continue" and text:
+            return "<continue>"
+        if key == "storageVersionHash":
+            return "<hash>"
+        if "\n" in text and text.startswith('{"type":"'):
+            return "\n".join(json.dumps(self.value(json.loads(line))) for line in text.splitlines())
+        text = text.replace(self._namespace, "<namespace>")
+        text = _TIME.sub(lambda found: "<micro time>" if found.group(1) else "<time>", text)
+        text = _UID.sub(lambda found: self._token("uid", found.group()), text)
+        text = re.sub(r"(resourceVersion=|continue=)[^&\s]+", r"\1…", text)
+        text = re.sub(r'(resourceVersion\\*":\\*")\d+', r"\1…", text)
+        text = re.sub(r"(ResourceVersion in record \()\d+", r"\1…", text)
+        text = re.sub(r"\b10\.0\.0\.\d+\b", "<cluster address>", text)
+        return re.sub(r"(resource version: )\d+( \(\d+\))?", r"\1…", text)
