@@ -67,5 +67,9 @@ facts: .venv/ready-test real ## extract schemas, resources and field facts from 
 kinds: .venv/ready-test ## generate src/kubewright/kinds from the facts
 	@$(BIN)/python -m tools.kinds
 
+golden: .venv/ready-test real ## ask a real server again for the objects in tests/kinds/data and for conformance/golden
+	@$(BIN)/python -m conformance.round_trip
+	@$(BIN)/pytest -q conformance --record
+
 clean: ## remove what was made here
 	rm -rf .venv dist site .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

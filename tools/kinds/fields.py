@@ -83,8 +83,9 @@ class _Owner:
         return target_of(schema) if is_part else None
 
     def _must_be_given(self, wire: str, annotation: str) -> bool:
-        # Go writes an unset time as null also where the schema requires it.
-        return wire in self._required and not self._is_status and annotation not in ("datetime", "MicroTime")
+        # Go writes unset times and bytes as null also where the schema requires them.
+        may_be_null = annotation in ("datetime", "MicroTime") or self._go(wire)["kind"] == "bytes"
+        return wire in self._required and not self._is_status and not may_be_null
 
     def _can_be_made(self, part: str) -> bool:
         """Whether the part's class takes no arguments; a template takes its spec, unless that takes none itself."""

@@ -42,7 +42,7 @@ class CertificateSigningRequestCondition(Model):
 
 
 class CertificateSigningRequestSpec(Model):
-    request: str
+    request: str | None = None
     signer_name: str
     expiration_seconds: int | None = None
     usages: list[str] = omit_empty(list)

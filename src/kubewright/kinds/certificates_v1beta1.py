@@ -51,5 +51,5 @@ class PodCertificateRequestSpec(Model):
     max_expiration_seconds: int | None = None
     pkix_public_key: str | None = None
     proof_of_possession: str | None = None
-    stub_pkcs10_request: str = field(name="stubPKCS10Request")
+    stub_pkcs10_request: str | None = field(default=None, name="stubPKCS10Request")
     unverified_user_annotations: dict[str, str] = omit_empty(dict)
