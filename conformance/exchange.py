@@ -139,6 +139,16 @@ def _is_of_a_case(group: dict[str, Any]) -> bool:
     return name.endswith(".example.com")
 
 
+def _in_order(status: dict[str, Any]) -> dict[str, Any]:
+    """A refusal with its causes sorted: of several errors the real server tells some in random order."""
+    causes = status.get("details", {}).get("causes", [])
+    if len(causes) < 2:
+        return status
+    ordered = sorted(causes, key=lambda cause: (cause.get("field", ""), cause["message"]))
+    message = re.sub(r"\[.*\]", "[…]", status["message"], flags=re.DOTALL)
+    return {**status, "message": message, "details": {**status["details"], "causes": ordered}}
+
+
 class _Normaliser:
     def __init__(self, namespace: str) -> None:
         self._namespace = namespace
@@ -158,6 +168,8 @@ class _Normaliser:
         for groups in ("groups", "items"):
             if value.get("kind") in ("APIGroupList", "APIGroupDiscoveryList") and groups in value:
                 value = {**value, groups: [found for found in value[groups] if not _is_of_a_case(found)]}
+        if value.get("reason") == "Invalid":
+            value = _in_order(value)
         is_list = isinstance(value.get("items"), list) and isinstance(value.get("metadata"), dict)
         result = {}
         for key, item in value.items():

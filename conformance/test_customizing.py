@@ -66,7 +66,7 @@ def widgets(api: Api) -> Widgets:
 async def test_a_definition_is_filled_in_and_established(api: Api, widgets: Widgets):
     await api.post(CRDS, crd("widgets", widgets.group))
     with api.unrecorded():
-        while "Established" not in (await api.get(widgets.definition)).text:
+        while '"reason":"InitialNamesAccepted"' not in (await api.get(widgets.definition)).text:
             pass
     await api.get(widgets.definition)
 
@@ -190,6 +190,9 @@ async def test_two_versions_of_one_object(api: Api, widgets: Widgets):
 
 async def test_discovery_of_a_custom_resource(api: Api, widgets: Widgets):
     await widgets.install(subresources={"status": {}})
+    with api.unrecorded():
+        while (await api.get(f"/apis/{widgets.group}/v1")).status != 200:
+            pass
     await api.get(f"/apis/{widgets.group}/v1")
     await api.get(f"/apis/{widgets.group}")
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated
 
-from kubewright.api.model import ListMap, ListSet, Model, field, omit_empty
+import msgspec
+
+from kubewright.api.model import UNSET, ListMap, ListSet, Model, UnsetType, field, omit_empty
 
 __all__ = ["ListMetadata", "ManagedFieldsEntry", "Metadata", "OwnerReference"]
 
@@ -29,7 +31,8 @@ class ManagedFieldsEntry(Model):
     api_version: str | None = None
     time: datetime | None = None
     fields_type: str | None = None
-    fields_v1: dict[str, Any] | None = field(default=None, name="fieldsV1")
+    fields_v1: msgspec.Raw | UnsetType = field(default=UNSET, name="fieldsV1")
+    """The fields as JSON; most readers of an object never look at them."""
     subresource: str | None = None
 
 

@@ -216,7 +216,7 @@ class Unstructured(Resource):
         if missing:
             raise ValueError(f"a Kubernetes object needs {' and '.join(missing)}; found only {sorted(document)[:8]}")
         rest = {key: value for key, value in document.items() if key not in ("apiVersion", "kind", "metadata")}
-        metadata = msgspec.convert(document.get("metadata") or {}, Metadata)
+        metadata = msgspec.json.decode(msgspec.json.encode(document.get("metadata") or {}), type=Metadata)
         return Unstructured.of(document["apiVersion"], document["kind"])(metadata=metadata, content=rest)
 
     def __getitem__(self, key: str) -> Any:

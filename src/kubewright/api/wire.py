@@ -40,7 +40,7 @@ def _write_scalar(value: Any) -> Any:
 
 
 @functools.cache
-def _decoder(kind: type[Any]) -> Callable[[bytes], Any]:
+def _decoder(kind: Any) -> Callable[[bytes], Any]:
     return msgspec.json.Decoder(kind, dec_hook=_read_scalar).decode
 
 
@@ -66,11 +66,18 @@ def _typed(kind: type[R], data: bytes) -> R:
     return obj
 
 
+class _WithMetadata(msgspec.Struct):
+    metadata: Metadata = msgspec.field(default_factory=Metadata)
+
+
 def _untyped(kind: type[R], data: bytes) -> R:
     document = _json(kind, data)
-    metadata = _convert(Metadata, lenient(document.pop("metadata", None) or {}, Metadata), data)
-    document.pop("apiVersion", None)
-    document.pop("kind", None)
+    try:
+        metadata = _decoder(_WithMetadata)(data).metadata
+    except msgspec.ValidationError:
+        metadata = _convert(Metadata, lenient(document.get("metadata") or {}, Metadata), data)
+    for known in ("apiVersion", "kind", "metadata"):
+        document.pop(known, None)
     return kind(metadata=metadata, content=document)  # type: ignore[call-arg]
 
 
@@ -84,9 +91,9 @@ def _json(kind: type, data: bytes) -> dict[str, Any]:
     return document
 
 
-def _convert(kind: type[Any], value: Any, data: bytes) -> Any:
+def _convert(kind: Any, value: Any, data: bytes) -> Any:
     try:
-        return msgspec.convert(value, kind, dec_hook=_read_scalar)
+        return _decoder(kind)(msgspec.json.encode(value))
     except msgspec.ValidationError as error:
         raise _undecodable(kind, data, error) from None
 

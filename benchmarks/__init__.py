@@ -1,0 +1,1 @@
+"""Measures kubewright beside its peers; see README.md."""

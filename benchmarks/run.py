@@ -1,0 +1,165 @@
+"""Runs the benchmarks: ``python benchmarks/run.py [--quick] [--runs N] [client_get …]``."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import importlib
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+from importlib import metadata
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import ModuleType
+
+Figures = dict[str, float]
+
+_HERE = Path(__file__).parent
+_ALL = sorted(path.stem for path in _HERE.glob("client_*.py"))
+_PACKAGES = ("aiohttp", "msgspec", "kubewright", "lightkube", "kr8s", "kubernetes", "kubernetes-asyncio")
+_CHILD = "from benchmarks import measure, {module}; measure.run({module}.CONTENDERS, {name!r}, {size})"
+_KUBECONFIG = """\
+apiVersion: v1
+kind: Config
+current-context: benchmark
+contexts: [{{name: benchmark, context: {{cluster: benchmark, user: benchmark}}}}]
+clusters: [{{name: benchmark, cluster: {{server: "{server}"}}}}]
+users: [{{name: benchmark, user: {{}}}}]
+"""
+
+
+def main() -> None:
+    """Ask each question, print its table, keep its results unless it was asked in passing."""
+    options = _options()
+    sys.path[0] = str(_HERE.parent)
+    with tempfile.TemporaryDirectory() as folder:
+        for name in options.names or _ALL:
+            benchmark = importlib.import_module(f"benchmarks.{name}")
+            size = benchmark.QUICK_SIZE if options.quick else benchmark.SIZE
+            with _serving(size, Path(folder)) as environment:
+                figures = _rounds(benchmark, size, 1 if options.quick else options.runs, environment)
+            results = _results(benchmark, size, figures)
+            print(_table(results), flush=True)
+            if not options.quick:
+                text = json.dumps(results, indent=1, ensure_ascii=False) + "\n"
+                (_HERE / "results" / f"{name}.json").write_text(text)
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description="Measures kubewright beside its peers.")
+    parser.add_argument("names", nargs="*", metavar="benchmark", help=f"of {', '.join(_ALL)}; all of them by default")
+    parser.add_argument("--quick", action="store_true", help="once and with little to do, only to see that it runs")
+    parser.add_argument("--runs", type=int, default=7, help="how often each contender runs")
+    options = parser.parse_args()
+    if unknown := set(options.names) - set(_ALL):
+        parser.error(f"there is no {', '.join(sorted(unknown))}; there are {', '.join(_ALL)}")
+    return options
+
+
+@contextlib.contextmanager
+def _serving(pods: int, folder: Path) -> Iterator[dict[str, str]]:
+    """Start the static server; give the environment in which clients find it."""
+    command = [sys.executable, "-m", "benchmarks.server", str(pods)]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, cwd=_HERE.parent, stdin=pipe, stdout=pipe, text=True) as server:
+        assert server.stdout is not None
+        address = f"http://127.0.0.1:{server.stdout.readline().strip()}"
+        kubeconfig = folder / "kubeconfig"
+        kubeconfig.write_text(_KUBECONFIG.format(server=address))
+        yield _environment(BENCHMARK_SERVER=address, KUBECONFIG=str(kubeconfig), PYTHONPYCACHEPREFIX=str(folder))
+
+
+def _environment(**added: str) -> dict[str, str]:
+    """Ours, without proxies, and such that all contenders are imported from bytecode, wherever they are installed."""
+    proxies = {key for key in os.environ if key.lower().endswith("_proxy")}
+    kept = {key: value for key, value in os.environ.items() if key not in {*proxies, "PYTHONDONTWRITEBYTECODE"}}
+    return {**kept, **added}
+
+
+def _rounds(benchmark: ModuleType, size: int, runs: int, environment: dict[str, str]) -> dict[str, list[Figures]]:
+    """Figures of each contender, one a round: they take turns, so that a busy minute hits them all."""
+    module = benchmark.__name__.rpartition(".")[2]
+    names = list(benchmark.CONTENDERS)
+    if runs > 1:
+        for name in names:
+            # Not counted: it compiles all modules and fills the disk's cache.
+            _once(module, name, size, environment)
+    rounds = [{name: _once(module, name, size, environment) for name in names} for _ in range(runs)]
+    return {name: [figures[name] for figures in rounds] for name in names}
+
+
+def _once(module: str, name: str, size: int, environment: dict[str, str]) -> Figures:
+    child = [sys.executable, "-c", _CHILD.format(module=module, name=name, size=size)]
+    done = subprocess.run(child, cwd=_HERE.parent, env=environment, check=True, stdout=subprocess.PIPE, text=True)
+    figures: Figures = json.loads(done.stdout.splitlines()[-1])
+    return figures
+
+
+def _results(benchmark: ModuleType, size: int, figures: dict[str, list[Figures]]) -> dict[str, Any]:
+    yardstick = figures[benchmark.YARDSTICK]
+    scales = {"cpu": benchmark.SCALE / size, "wall": benchmark.SCALE / size, "memory": 1 / 2**20}
+    return {
+        "question": benchmark.QUESTION.format(size=size),
+        "size": size,
+        "runs": len(yardstick),
+        "unit": benchmark.UNIT,
+        "yardstick": benchmark.YARDSTICK,
+        "python": platform.python_version(),
+        "versions": {package: metadata.version(package) for package in _PACKAGES},
+        "contenders": {
+            name: {what: _summary(found, yardstick, what, scale) for what, scale in scales.items()}
+            for name, found in figures.items()
+        },
+        "goals": benchmark.GOALS,
+    }
+
+
+def _summary(found: list[Figures], yardstick: list[Figures], what: str, scale: float) -> Figures:
+    """Median, least and most, and the median over the rounds of the ratio to the yardstick in the same round."""
+    values = [figure[what] * scale for figure in found]
+    ratios = [mine[what] / (theirs[what] or 1) for mine, theirs in zip(found, yardstick, strict=True)]
+    return {
+        "median": round(median(values), 2),
+        "least": round(min(values), 2),
+        "most": round(max(values), 2),
+        "ratio": round(median(ratios), 3),
+    }
+
+
+def _table(results: dict[str, Any]) -> str:
+    unit = results["unit"]
+    needed = results["contenders"][results["yardstick"]]["memory"]["median"]
+    lines = [
+        f"\n{results['question']}",
+        f"Medians of {results['runs']} rounds; × is the ratio to “{results['yardstick']}” in the same round.\n",
+        f"| | CPU, {unit} | least–most | × | wall, {unit} | × | memory, MiB | × | goal |",
+        "|---|---|---|---|---|---|---|---|---|",
+    ]
+    for name, found in results["contenders"].items():
+        cpu, wall, memory = found["cpu"], found["wall"], found["memory"]
+        # Below that it is noise: a few pages of the allocator.
+        memory_ratio = f"{memory['ratio']:.2f}" if needed >= 1 else "–"
+        lines.append(
+            f"| {name} | {cpu['median']:,.1f} | {cpu['least']:,.1f}–{cpu['most']:,.1f} | {cpu['ratio']:.2f} "
+            f"| {wall['median']:,.1f} | {wall['ratio']:.2f} | {memory['median']:,.1f} | {memory_ratio} "
+            f"| {_verdict(found, results['goals'].get(name, {}))} |"
+        )
+    return "\n".join(lines)
+
+
+def _verdict(found: dict[str, Figures], goals: Figures) -> str:
+    return ", ".join(
+        f"{what} ≤ {most}: {'met' if found[what]['ratio'] <= most else 'missed'}" for what, most in goals.items()
+    )
+
+
+if __name__ == "__main__":
+    main()
