@@ -32,6 +32,7 @@ demo: .venv/ready-test ## see it work
 
 test: .venv/ready-test ## run the tests; no cluster needed
 	@$(BIN)/pytest -q -n 2 --dist loadgroup
+	@$(BIN)/pytest -q -n 2 conformance --server memory
 
 check: .venv/ready-check ## lint, types, layers
 	$(BIN)/ruff check .
@@ -43,8 +44,10 @@ check: .venv/ready-check ## lint, types, layers
 format: .venv/ready-check ## let ruff write the code as it likes it
 	@$(BIN)/ruff check --fix --quiet . ; $(BIN)/ruff format .
 
-conformance: .venv/ready-test real ## the suite that must pass on a real kube-apiserver
-	@$(BIN)/pytest -q conformance
+conformance: .venv/ready-test real ## the suite on a real kube-apiserver, and on ours on SQLite and over HTTP
+	@$(BIN)/pytest -q conformance --server real
+	@$(BIN)/pytest -q -n 2 conformance --server sqlite
+	@$(BIN)/pytest -q -n 2 conformance --server http
 
 real: ## build etcd, kube-apiserver, kube-controller-manager, kube-scheduler and kubectl (needs Go)
 	@$(REAL)

@@ -14,7 +14,7 @@ from urllib.parse import urlencode
 
 from kubewright.client import Request, Response
 
-__all__ = ["Answer", "Api", "normalised"]
+__all__ = ["Answer", "Api", "differences", "normalised"]
 
 _PATCHES = {
     "json": "application/json-patch+json",
@@ -56,10 +56,9 @@ class Answer:
 class Api:
     """One case's way to the server. ``{ns}`` in a path is the namespace of the case."""
 
-    def __init__(self, send: Callable[[Request], Awaitable[Response]], namespace: str, server: Any = None) -> None:
+    def __init__(self, send: Callable[[Request], Awaitable[Response]], namespace: str) -> None:
         self._send = send
         self.namespace = namespace
-        self.server = server
         self.exchanges: list[dict[str, Any]] = []
         self.is_recording = True
 
@@ -133,6 +132,21 @@ def normalised(exchanges: list[dict[str, Any]], namespace: str) -> Any:
     return _Normaliser(namespace).value(exchanges)
 
 
+def differences(ours: Any, theirs: Any, path: str = "") -> list[str]:
+    """Where two values differ, a line for each place."""
+    if isinstance(ours, dict) and isinstance(theirs, dict):
+        keys = [*theirs, *(key for key in ours if key not in theirs)]
+        pairs = [(ours.get(key, "(absent)"), theirs.get(key, "(absent)"), f"{path}.{key}") for key in keys]
+        return [line for one, other, place in pairs for line in differences(one, other, place)]
+    if isinstance(ours, list) and isinstance(theirs, list) and len(ours) == len(theirs):
+        return [
+            line
+            for index, (one, other) in enumerate(zip(ours, theirs, strict=True))
+            for line in differences(one, other, f"{path}[{index}]")
+        ]
+    return [] if ours == theirs else [f"{path}: ours {ours!r:.600}, the real server's {theirs!r:.600}"]
+
+
 def _is_of_a_case(group: dict[str, Any]) -> bool:
     """Whether an API group comes from a CRD that some case installed."""
     name: str = group.get("name") or group["metadata"].get("name", "")
@@ -190,7 +204,7 @@ class _Normaliser:
         if key == "storageVersionHash":
             return "<hash>"
         if "\n" in text and text.startswith('{"type":"'):
-            return "\n".join(json.dumps(self.value(json.loads(line))) for line in text.splitlines())
+            return "\n".join(json.dumps(self.value(json.loads(line)), sort_keys=True) for line in text.splitlines())
         text = text.replace(self._namespace, "<namespace>")
         text = _TIME.sub(lambda found: "<micro time>" if found.group(1) else "<time>", text)
         text = _UID.sub(lambda found: self._token("uid", found.group()), text)

@@ -78,7 +78,8 @@ async def test_some_kinds_want_a_version_on_update(api: Api):
 async def test_some_kinds_are_created_by_an_update(api: Api):
     await api.put(LEASES + "/new", {"metadata": {"name": "new"}, "spec": {"holderIdentity": "x"}})
     await api.put(
-        "/apis/rbac.authorization.k8s.io/v1/namespaces/{ns}/roles/r", {"metadata": {"name": "r"}, "rules": []}
+        "/apis/rbac.authorization.k8s.io/v1/namespaces/{ns}/roles/r",
+        {"metadata": {"name": "r"}, "rules": [{"verbs": ["get"], "apiGroups": [""], "resources": ["pods"]}]},
     )
 
 

@@ -13,6 +13,7 @@ from typing import Any, Final
 from kubewright.testing import RealControlPlane
 from tools.facts.discovery import read_resources
 from tools.facts.go_types import read_go_fields, served
+from tools.facts.internal_types import read_internal_types
 from tools.facts.openapi import read_schemas
 from tools.facts.reading import get_from
 
@@ -23,7 +24,7 @@ _FEATURES: Final = "--feature-gates=AllBeta=true"
 
 
 async def main() -> None:
-    """Start a control plane, ask it, and write ``schemas.json``, ``resources.json`` and ``go_fields.json``."""
+    """Start a control plane, ask it, and write what it said and what its Go sources say."""
     async with RealControlPlane(runtime_config="api/ga=true,api/beta=true", flags=[_FEATURES]) as plane:
         get = get_from(plane)
         schemas = await read_schemas(get)
@@ -32,6 +33,7 @@ async def main() -> None:
     _write("schemas", {name: schemas[name] for name in sorted(schemas)}, sort_keys=True)
     _write("resources", resources)
     _write("go_fields", go_fields)
+    _write("internal_types", read_internal_types())
     print(f"Kubernetes {resources['kubernetes']}: {len(schemas)} schemas, {len(resources['resources'])} resources")
 
 

@@ -33,7 +33,8 @@ class MicroTime(datetime):
         if made.tzinfo is UTC:
             return made
         moment = _plain(made).astimezone(UTC)
-        return cls.combine(moment.date(), moment.timetz())
+        in_utc = moment.astimezone(UTC)
+        return cls.combine(in_utc.date(), in_utc.timetz())
 
     @classmethod
     def parse(cls, text: str) -> Self:
@@ -56,7 +57,8 @@ class MicroTime(datetime):
         """
         if moment.utcoffset() is None:
             raise ValueError(f"{moment.isoformat()} has no time zone: pass a datetime with tzinfo, for example UTC")
-        return cls.combine(moment.date(), moment.timetz())
+        in_utc = moment.astimezone(UTC)
+        return cls.combine(in_utc.date(), in_utc.timetz())
 
     @classmethod
     def now(cls, tz: tzinfo | None = None) -> Self:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterable, Awaitable, Callable, Sequence
 from typing import TypeAlias
 
 from kubewright.client.transport import Request, Response, WebSocket
@@ -11,7 +11,7 @@ from kubewright.errors import RequestTimeout, TransportError
 
 __all__ = ["Handler", "InProcessTransport"]
 
-Answer: TypeAlias = tuple[int, Sequence[tuple[str, str]], AsyncIterator[bytes]]
+Answer: TypeAlias = tuple[int, Sequence[tuple[str, str]], AsyncIterable[bytes]]
 
 Handler: TypeAlias = Callable[[str, str, Sequence[tuple[str, str]], bytes], Awaitable[Answer]]
 """``async handle(method, target, headers, body) -> status, headers, chunks``: an API server on plain types."""
@@ -34,7 +34,7 @@ class InProcessTransport:
                     request.method, request.target, request.headers, request.body
                 )
                 if request.streaming and status < 300:
-                    return Response(status, answered, stream=chunks)
+                    return Response(status, answered, stream=aiter(chunks))
                 return Response(status, answered, b"".join([chunk async for chunk in chunks]))
         except TimeoutError:
             raise RequestTimeout(f"{request}: no answer within {request.timeout}") from None

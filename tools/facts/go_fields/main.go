@@ -1,5 +1,6 @@
 // Command go_fields prints what OpenAPI does not tell of Kubernetes' types: which fields are pointers in Go,
-// which are left out when empty, and how inlined structs are flattened. One type a line, as JSON.
+// which are left out when empty, how inlined structs are flattened, and what Go calls a field's type in its errors.
+// One type a line, as JSON.
 package main
 
 import (
@@ -27,6 +28,10 @@ type field struct {
 	Of      string `json:"of,omitempty"`
 	Pointer bool   `json:"pointer,omitempty"`
 	Omit    string `json:"omit,omitempty"`
+	// Type is Go's own name of the type, where Kind and Of do not tell it: "int32", "v1.PullPolicy", "[]*v1.Taint".
+	Type string `json:"type,omitempty"`
+	// Inline names the embedded structs that the field is found through, as paths in Go's errors do.
+	Inline []string `json:"inline,omitempty"`
 }
 
 // fields keeps Go's order of declaration, which is the order on the wire.
@@ -80,20 +85,22 @@ func (types reflected) add(goType reflect.Type) {
 		return
 	}
 	types[name] = &fields{byName: map[string]field{}}
-	types.addFields(types[name], goType)
+	types.addFields(types[name], goType, nil)
 }
 
-func (types reflected) addFields(found *fields, goType reflect.Type) {
+func (types reflected) addFields(found *fields, goType reflect.Type, inline []string) {
 	for i := range goType.NumField() {
 		goField := goType.Field(i)
 		name, options, _ := strings.Cut(goField.Tag.Get("json"), ",")
 		switch {
 		case name == "-" || !goField.IsExported():
 		case name == "" && goField.Anonymous:
-			types.addFields(found, indirect(goField.Type))
+			types.addFields(found, indirect(goField.Type), append(inline[:len(inline):len(inline)], goField.Name))
 		case name != "":
+			described := describe(goField.Type, options)
+			described.Inline = inline
 			found.names = append(found.names, name)
-			found.byName[name] = describe(goField.Type, options)
+			found.byName[name] = described
 			types.add(goField.Type)
 		}
 	}
@@ -127,7 +134,29 @@ func describe(goType reflect.Type, options string) field {
 	case "slice", "map":
 		described.Of = item(goType.Elem())
 	}
+	if name := goType.String(); name != impliedType(described) {
+		described.Type = name
+	}
 	return described
+}
+
+// impliedType is the name of a type that needs no telling.
+func impliedType(described field) string {
+	of := described.Of
+	if labels := strings.Split(of, "."); len(labels) > 1 {
+		of = strings.Join(labels[len(labels)-2:], ".")
+	}
+	switch described.Kind {
+	case "struct":
+		return of
+	case "slice":
+		return "[]" + of
+	case "map":
+		return "map[string]" + of
+	case "bytes":
+		return "[]uint8"
+	}
+	return described.Kind
 }
 
 func item(goType reflect.Type) string {

@@ -7,7 +7,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-__all__ = ["go_fields", "resources", "schemas"]
+__all__ = ["go_fields", "internal_types", "resources", "schemas"]
 
 
 @cache
@@ -29,3 +29,8 @@ def resources() -> dict[str, Any]:
 def go_fields() -> dict[str, dict[str, dict[str, Any]]]:
     """For each type and wire name how Go declares the field: its kind, whether it is a pointer, when it is left out."""
     return _document("go_fields.json")
+
+
+def internal_types() -> dict[str, list[list[str]]]:
+    """The server's own Go types that its messages print: for each the Go name, wire name and Go type of its fields."""
+    return _document("internal_types.json")

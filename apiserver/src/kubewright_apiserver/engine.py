@@ -1,0 +1,84 @@
+"""``Engine``: what every request works on: the store, the registry, and the sources of time, names and identities."""
+
+from __future__ import annotations
+
+import random
+import uuid
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from kubewright_apiserver.defaulting import ServiceAddresses
+from kubewright_apiserver.registry import Registry, Served
+from kubewright_apiserver.registry.lifecycle import load_crds
+from kubewright_apiserver.store import Store, Table
+
+__all__ = ["SUFFIX_LETTERS", "Engine", "table_name"]
+
+SUFFIX_LETTERS: Final = "bcdfghjklmnpqrstvwxz2456789"
+
+
+class Engine:
+    """The parts of one server. Nothing in it is shared with another; every source of chance can be given."""
+
+    def __init__(
+        self,
+        store: Store,
+        registry: Registry,
+        *,
+        clock: Callable[[], datetime] | None = None,
+        dice: random.Random | None = None,
+        new_uid: Callable[[], str] | None = None,
+    ) -> None:
+        self.store: Store = store
+        self.registry: Registry = registry
+        self.dice: random.Random = dice or random.Random()
+        self.addresses: ServiceAddresses = ServiceAddresses(random=self.dice)
+        """The addresses and node ports of Services."""
+        self._clock = clock or _wall
+        self._new_uid = new_uid
+
+    def reload(self) -> None:
+        """Serve what the stored CRDs say, after the store was put back to an earlier state."""
+        self.registry.clear()
+        load_crds(self.store, self.registry)
+        self.addresses = ServiceAddresses(random=self.dice)
+        for row in self.store.table("/services").list().rows:
+            self.addresses.adopt(row.obj)
+
+    def now(self) -> datetime:
+        """The current time in UTC."""
+        return self._clock()
+
+    def timestamp(self) -> str:
+        """The current time as objects are stamped: whole seconds."""
+        return self._clock().strftime("%Y-%m-%dT%H:%M:%SZ")
+
+    def new_uid(self) -> str:
+        """A fresh uid."""
+        if self._new_uid is not None:
+            return self._new_uid()
+        return str(uuid.UUID(int=self.dice.getrandbits(128), version=4))
+
+    def suffix(self) -> str:
+        """Five letters that finish a generated name."""
+        return "".join(self.dice.choice(SUFFIX_LETTERS) for _ in range(5))
+
+    def table(self, served: Served) -> Table:
+        """Where the objects of a resource are stored."""
+        return self.store.table(table_name(served))
+
+    def find(self, table: str, key: str) -> dict[str, Any] | None:
+        """The object stored there, not to be changed."""
+        row = self.store.table(table).get(key)
+        return row.obj if row is not None else None
+
+
+def table_name(served: Served) -> str:
+    """The name of the table of a resource, the same for all its versions."""
+    group = served.storage_group if served.storage_version else served.group
+    return f"{group}/{served.plural}"
+
+
+def _wall() -> datetime:
+    return datetime.now(UTC)

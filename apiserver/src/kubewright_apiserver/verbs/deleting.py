@@ -1,0 +1,306 @@
+"""delete and deletecollection: at once, after a grace, or when the last finalizer is gone."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+from kubewright_apiserver.body import read_body
+from kubewright_apiserver.registry.behaviours import behaviour_of
+from kubewright_apiserver.status import (
+    FieldError,
+    bad_request,
+    conflict,
+    invalid,
+    invalid_field,
+    not_found,
+    not_supported,
+)
+from kubewright_apiserver.store import Row, Stale
+from kubewright_apiserver.verbs.admission import admit_delete
+from kubewright_apiserver.verbs.call import Call, Reply
+from kubewright_apiserver.verbs.reading import selection_for
+from kubewright_apiserver.verbs.rendering import listed, object_at, rendered, shown
+from kubewright_apiserver.verbs.revisions import check_list_options
+
+__all__ = ["DeleteOptions", "delete_collection", "delete_object", "delete_row", "options_in"]
+
+_ORPHAN: Final = "orphan"
+_FOREGROUND: Final = "foregroundDeletion"
+_JOB_WARNING: Final = (
+    "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set "
+    "propagationPolicy=Orphan to suppress this warning"
+)
+
+
+class DeleteOptions:
+    """How to delete: with which grace, what becomes of dependents, and on which conditions."""
+
+    def __init__(self, document: dict[str, Any]) -> None:
+        self.grace: int | None = document.get("gracePeriodSeconds")
+        self.orphans: bool | None = document.get("orphanDependents")
+        self.propagation: str | None = document.get("propagationPolicy")
+        self.preconditions: dict[str, str] = document.get("preconditions") or {}
+        self.dry_run: list[str] = document.get("dryRun") or []
+        if self.grace is not None and self.grace < 0:
+            self.grace = 1
+
+    def check(self) -> None:
+        """Refuse values that mean nothing, or not together."""
+        errors: list[FieldError] = []
+        if self.orphans is not None and self.propagation is not None:
+            detail = "orphanDependents and deletionPropagation cannot be both set"
+            errors.append(invalid_field("propagationPolicy", self.propagation, detail))
+        known = ("Foreground", "Background", "Orphan")
+        if self.propagation is not None and self.propagation not in known:
+            errors.append(not_supported("propagationPolicy", self.propagation, [*known, "nil"]))
+        if any(value != "All" for value in self.dry_run):
+            errors.append(not_supported("dryRun", self.dry_run, ["All"]))
+        if errors:
+            raise invalid("meta.k8s.io", "DeleteOptions", "", errors)
+
+
+def options_in(call: Call) -> DeleteOptions:
+    """The options in the body, or else in the query."""
+    if call.body:
+        body = read_body(call.body, call.headers.get("content-type", ""), "DeleteOptions")
+        options = DeleteOptions(_checked_document(body.value))
+    else:
+        options = DeleteOptions(_from_query(call))
+    options.check()
+    return options
+
+
+def _checked_document(document: Any) -> dict[str, Any]:
+    if not isinstance(document, dict):
+        raise bad_request("couldn't get version/kind; json parse error: json: cannot unmarshal into Go value")
+    kind, version = document.get("kind", "DeleteOptions"), document.get("apiVersion", "v1")
+    if kind != "DeleteOptions":
+        raise bad_request(
+            f'no kind "{kind}" is registered for version "{version}" in scheme "pkg/runtime/scheme.go:111"'
+        )
+    if not isinstance(document.get("gracePeriodSeconds", 0), int):
+        got = "string" if isinstance(document["gracePeriodSeconds"], str) else "number"
+        why = f"json: cannot unmarshal {got} into Go struct field DeleteOptions.gracePeriodSeconds of type int64"
+        raise bad_request(why)
+    return document
+
+
+def _from_query(call: Call) -> dict[str, Any]:
+    document: dict[str, Any] = {"dryRun": list(call.query.get("dryRun", ()))}
+    if call.parameter("gracePeriodSeconds"):
+        document["gracePeriodSeconds"] = call.number("gracePeriodSeconds")
+    if call.parameter("propagationPolicy"):
+        document["propagationPolicy"] = call.parameter("propagationPolicy")
+    if call.parameter("orphanDependents"):
+        document["orphanDependents"] = call.flag("orphanDependents")
+    return document
+
+
+async def delete_object(call: Call) -> Reply:
+    """Delete the object at the call's address, or begin to."""
+    options = options_in(call)
+    row = call.engine.table(call.served).get(call.key)
+    if row is None:
+        raise not_found(*call.conflict_name())
+    if (
+        (call.served.group, call.served.plural) == ("batch", "jobs")
+        and options.propagation is None
+        and options.orphans is None
+    ):
+        call.warnings.append(_JOB_WARNING)
+    return await delete_row(call, row, options)
+
+
+async def delete_row(call: Call, row: Row, options: DeleteOptions) -> Reply:
+    """Delete a stored object, or begin to; again from its newer state if somebody changed it meanwhile."""
+    table = call.engine.table(call.served)
+    while True:
+        try:
+            return await _Deletion(call, row, options).carry_out()
+        except Stale as stale:
+            if stale.current is None:
+                raise not_found(*call.conflict_name()) from None
+            found = table.get(row.key)
+            if found is None:
+                raise not_found(*call.conflict_name()) from None
+            row = found
+
+
+class _Deletion:
+    """One attempt to delete a stored state of an object."""
+
+    def __init__(self, call: Call, row: Row, options: DeleteOptions) -> None:
+        self._call = call
+        self._row = row
+        self._options = options
+        self._behaviour = behaviour_of(call.served)
+        self._obj = object_at(row, call.served)
+        self._metadata: dict[str, Any] = self._obj["metadata"]
+        self._is_dry = bool(options.dry_run)
+
+    async def carry_out(self) -> Reply:
+        admit_delete(self._call, self._obj)
+        self._check_preconditions()
+        if self._behaviour.begin_deletion(self._obj, self._call.engine.timestamp()):
+            return await self._pend()
+        grace = self._grace()
+        if grace == "pending":
+            return self._reply(self._row, is_gone=False)
+        self._set_finalizers()
+        if grace == "none":
+            if not self._metadata.get("finalizers"):
+                return await self._end(self._row)
+            self._mark()
+            return await self._pend()
+        if self._metadata.get("finalizers") or self._metadata["deletionGracePeriodSeconds"] > 0:
+            return await self._pend()
+        # A deletion without grace of what could have one is told in two steps, as watchers know it.
+        row = await self._put()
+        return await self._end(row)
+
+    def _check_preconditions(self) -> None:
+        wanted = self._options.preconditions
+        named = (self._call.served.group, self._call.served.kind, self._metadata["name"])
+        uid, version = wanted.get("uid"), wanted.get("resourceVersion")
+        if uid is not None and uid != self._metadata["uid"]:
+            why = (
+                f"the UID in the precondition ({uid}) does not match the UID in record ({self._metadata['uid']}). "
+                "The object might have been deleted and then recreated"
+            )
+            raise conflict(*named, why)
+        if version is not None and version != str(self._row.rev):
+            why = (
+                f"the ResourceVersion in the precondition ({version}) does not match the ResourceVersion in record "
+                f"({self._row.rev}). The object might have been modified"
+            )
+            raise conflict(*named, why)
+
+    def _grace(self) -> str:
+        """``none`` for kinds and states without a grace, ``pending`` if it runs already, ``set`` if it begins now."""
+        metadata, options = self._metadata, self._options
+        if not self._behaviour.strategy.dies_gracefully:
+            return "none"
+        if "deletionTimestamp" in metadata:
+            return self._shortened()
+        seconds = self._behaviour.grace_for(self._obj, options.grace)
+        if seconds is None:
+            return "none"
+        ends = self._call.engine.now() + timedelta(seconds=seconds)
+        metadata["deletionTimestamp"] = ends.strftime("%Y-%m-%dT%H:%M:%SZ")
+        metadata["deletionGracePeriodSeconds"] = seconds
+        self._bump()
+        return "set"
+
+    def _shortened(self) -> str:
+        """What a further delete does to a grace that runs: it may only become shorter."""
+        metadata = self._metadata
+        running = metadata.get("deletionGracePeriodSeconds") or 0
+        if running == 0:
+            return "none"
+        wanted = self._options.grace
+        if wanted is None or wanted >= running:
+            return "pending"
+        ended = datetime.strptime(metadata["deletionTimestamp"], "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)
+        ends = ended - timedelta(seconds=running) + timedelta(seconds=wanted)
+        now = self._call.engine.now()
+        if ends < now:
+            ends, wanted = now, 1 if wanted else 0
+        metadata["deletionTimestamp"] = ends.strftime("%Y-%m-%dT%H:%M:%SZ")
+        metadata["deletionGracePeriodSeconds"] = wanted
+        return "set"
+
+    def _set_finalizers(self) -> None:
+        """Ask the garbage collector to orphan or to delete dependents first, if that is wanted."""
+        found = self._metadata.get("finalizers", [])
+        kept = [finalizer for finalizer in found if finalizer not in (_ORPHAN, _FOREGROUND)]
+        if self._orphans(found):
+            kept.append(_ORPHAN)
+        elif self._waits_for_dependents(found):
+            kept.append(_FOREGROUND)
+        if set(kept) == set(found):
+            return
+        if kept:
+            self._metadata["finalizers"] = kept
+        else:
+            self._metadata.pop("finalizers", None)
+
+    def _orphans(self, finalizers: list[str]) -> bool:
+        if self._options.orphans is not None:
+            return self._options.orphans
+        if self._options.propagation is not None:
+            return self._options.propagation == "Orphan"
+        if _ORPHAN in finalizers or _FOREGROUND in finalizers:
+            return _ORPHAN in finalizers
+        return self._behaviour.strategy.propagation == "Orphan"
+
+    def _waits_for_dependents(self, finalizers: list[str]) -> bool:
+        if self._options.orphans is not None:
+            return False
+        if self._options.propagation is not None:
+            return self._options.propagation == "Foreground"
+        return _FOREGROUND in finalizers
+
+    def _mark(self) -> None:
+        """Begin the deletion of what has no grace: from now on finalizers are waited for."""
+        metadata = self._metadata
+        now = self._call.engine.timestamp()
+        if "deletionTimestamp" not in metadata:
+            self._bump()
+        if metadata.get("deletionTimestamp", "9999") > now:
+            metadata["deletionTimestamp"] = now
+        metadata["deletionGracePeriodSeconds"] = 0
+
+    def _bump(self) -> None:
+        if self._metadata.get("generation"):
+            self._metadata["generation"] += 1
+
+    async def _pend(self) -> Reply:
+        if self._is_dry:
+            return Reply(200, shown(self._obj, self._call.accept))
+        if self._obj == object_at(self._row, self._call.served):
+            return self._reply(self._row, is_gone=False)
+        return self._reply(await self._put(), is_gone=False)
+
+    async def _put(self) -> Row:
+        if self._is_dry:
+            return self._row
+        stored = self._behaviour.to_storage(self._obj)
+        return await self._call.engine.store.put(self._row.table, self._row.key, stored, expected=self._row.rev)
+
+    async def _end(self, row: Row) -> Reply:
+        if self._is_dry:
+            return self._reply(row, is_gone=True)
+        stored = self._behaviour.to_storage(object_at(row, self._call.served))
+        gone = await self._call.engine.store.delete(row.table, row.key, stored, expected=row.rev)
+        self._behaviour.forget(self._obj, self._call)
+        return self._reply(gone, is_gone=True)
+
+    def _reply(self, row: Row, *, is_gone: bool) -> Reply:
+        status = 202 if not is_gone and self._options.orphans is False else 200
+        if not is_gone or self._behaviour.strategy.returns_deleted:
+            return Reply(status, rendered(row, self._call.served, self._call.accept))
+        return Reply(status, _success(self._call, self._metadata))
+
+
+def _success(call: Call, metadata: dict[str, Any]) -> dict[str, Any]:
+    details = {"name": metadata["name"], "group": call.served.group, "kind": call.served.plural, "uid": metadata["uid"]}
+    told = {key: value for key, value in details.items() if value}
+    return {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": told}
+
+
+async def delete_collection(call: Call) -> Reply:
+    """Delete every object that matches; the list of them as they were."""
+    check_list_options(call)
+    options = options_in(call)
+    selection = selection_for(call)
+    prefix = f"{call.address.namespace}/" if call.address.namespace else ""
+    rows = [row for row in call.engine.table(call.served).list(prefix).rows if selection.matches(row.obj)]
+    deleted: list[Row] = []
+    for row in rows:
+        name = row.obj["metadata"]["name"]
+        single = call.at(call.address._replace(name=name))
+        await delete_row(single, row, options)
+        deleted.append(row)
+    metadata = {"resourceVersion": str(call.engine.store.rev)}
+    return Reply(200, listed(deleted, call.served, call.accept, metadata))

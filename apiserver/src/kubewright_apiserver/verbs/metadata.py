@@ -1,0 +1,77 @@
+"""What the server does to the metadata of objects: stamps, names, owners."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kubewright_apiserver.engine import Engine
+from kubewright_apiserver.status import bad_request, internal_error
+from kubewright_apiserver.verbs.call import Call
+
+__all__ = ["check_place", "merge_owners", "name_generated", "stamp", "wipe"]
+
+_LONGEST_PREFIX = 58
+
+
+def check_place(call: Call, obj: dict[str, Any], *, name: str) -> None:
+    """Refuse an object whose name or namespace is not that of the address; an absent namespace is filled in."""
+    metadata = obj["metadata"]
+    if name:
+        found = metadata.get("name", "")
+        if not found:
+            metadata["name"] = name
+        elif found != name:
+            raise bad_request(f"the name of the object ({found}) does not match the name on the URL ({name})")
+    wanted = call.address.namespace
+    if not call.served.namespaced:
+        if metadata.get("namespace"):
+            raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
+        return
+    found = metadata.get("namespace", "")
+    if found and found != wanted:
+        raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
+    metadata["namespace"] = wanted
+
+
+def name_generated(engine: Engine, metadata: dict[str, Any]) -> bool:
+    """Give an object that has only a prefix a name; tell whether it was needed."""
+    prefix = metadata.get("generateName", "")
+    if metadata.get("name") or not prefix:
+        return False
+    metadata["name"] = prefix[:_LONGEST_PREFIX] + engine.suffix()
+    return True
+
+
+def stamp(engine: Engine, metadata: dict[str, Any], *, has_generation: bool) -> None:
+    """Set what only the server sets on a new object."""
+    metadata["uid"] = engine.new_uid()
+    metadata["creationTimestamp"] = engine.timestamp()
+    if has_generation:
+        metadata["generation"] = 1
+
+
+def wipe(metadata: dict[str, Any]) -> None:
+    """Drop from a new object what only the server sets."""
+    if metadata.get("resourceVersion"):
+        raise internal_error("resourceVersion should not be set on objects to be created")
+    for key in ("deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "uid", "creationTimestamp"):
+        metadata.pop(key, None)
+    metadata.pop("resourceVersion", None)
+
+
+def merge_owners(call: Call, metadata: dict[str, Any]) -> None:
+    """Keep one of each owner reference, and warn if there were more."""
+    owners = metadata.get("ownerReferences")
+    if not owners or len(owners) < 2:
+        return
+    kept: list[Any] = []
+    for owner in owners:
+        if owner not in kept:
+            kept.append(owner)
+    if len(kept) < len(owners):
+        twice = next(owner["uid"] for index, owner in enumerate(owners) if owner in owners[:index])
+        metadata["ownerReferences"] = kept
+        call.warnings.append(
+            ".metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and "
+            f"may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: {twice}"
+        )

@@ -1,0 +1,64 @@
+"""get and list."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kubewright_apiserver.selectors import Selection, selection_of
+from kubewright_apiserver.status import not_found
+from kubewright_apiserver.store import Row
+from kubewright_apiserver.verbs.call import Call, Reply
+from kubewright_apiserver.verbs.rendering import listed, rendered
+from kubewright_apiserver.verbs.revisions import continue_token, moment_of, read_version, wait_for
+
+__all__ = ["get_object", "list_objects", "selection_for"]
+
+
+async def get_object(call: Call) -> Reply:
+    """The object at the call's address."""
+    version = call.parameter("resourceVersion")
+    if version and read_version(version):
+        await wait_for(call, read_version(version))
+    row = call.engine.table(call.served).get(call.key)
+    if row is None:
+        raise not_found(*call.conflict_name())
+    return Reply(200, rendered(row, call.served, call.accept))
+
+
+def selection_for(call: Call) -> Selection:
+    """What the call's selectors select; an address with a name selects that one."""
+    return selection_of(
+        call.served,
+        labels=call.parameter("labelSelector"),
+        fields=call.parameter("fieldSelector"),
+        name=call.address.name,
+    )
+
+
+async def list_objects(call: Call) -> Reply:
+    """The objects that match, a page of them if a limit is given."""
+    selection = selection_for(call)
+    moment = await moment_of(call)
+    store, table = call.engine.store, call.engine.table(call.served)
+    prefix = f"{call.address.namespace}/" if call.address.namespace else ""
+    rev = moment.rev or store.rev
+    rows, more, remaining = _page(table, prefix, moment, selection)
+    # Lists of custom resources say even that there is no next page.
+    metadata: dict[str, Any] = {"continue": ""} if call.served.crd is not None else {}
+    metadata["resourceVersion"] = str(rev)
+    if more:
+        metadata["continue"] = continue_token(rev, rows[-1].key[len(prefix) :] if prefix else rows[-1].key)
+        if selection.is_everything:
+            metadata["remainingItemCount"] = remaining
+    return Reply(200, listed(rows, call.served, call.accept, metadata))
+
+
+def _page(table: Any, prefix: str, moment: Any, selection: Selection) -> tuple[list[Row], bool, int]:
+    after = prefix + moment.after.lstrip("/") if moment.after is not None else None
+    if selection.is_everything:
+        page = table.list(prefix, rev=moment.rev, after=after, limit=moment.limit)
+        return page.rows, page.more, page.remaining
+    rows = [row for row in table.list(prefix, rev=moment.rev, after=after).rows if selection.matches(row.obj)]
+    if moment.limit and len(rows) > moment.limit:
+        return rows[: moment.limit], True, 0
+    return rows, False, 0

@@ -1,0 +1,190 @@
+"""update: a new state in place of the one that is there, and the loop that every change of an object goes through."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from kubewright_apiserver.patch import track
+from kubewright_apiserver.registry.behaviour import Behaviour
+from kubewright_apiserver.registry.behaviours import behaviour_of
+from kubewright_apiserver.status import (
+    bad_request,
+    conflict,
+    invalid,
+    invalid_field,
+    not_found,
+)
+from kubewright_apiserver.store import Row, Stale
+from kubewright_apiserver.verbs.admission import admit_update
+from kubewright_apiserver.verbs.call import Call, Reply
+from kubewright_apiserver.verbs.creating import decoded, stored_new
+from kubewright_apiserver.verbs.metadata import check_place, merge_owners
+from kubewright_apiserver.verbs.rendering import object_at, rendered, shown
+
+__all__ = ["MODIFIED", "change_object", "update_object"]
+
+MODIFIED: Final = "the object has been modified; please apply your changes to the latest version and try again"
+
+Transform = Callable[[dict[str, Any] | None], dict[str, Any]]
+
+
+async def update_object(call: Call) -> Reply:
+    """Put the body in place of the object, if that is still the one the body was made from."""
+    call.check_write_options("UpdateOptions")
+    behaviour = behaviour_of(call.served)
+    sent = decoded(call, behaviour)
+    check_place(call, sent, name=call.address.name)
+    merge_owners(call, sent["metadata"])
+
+    def replaced(live: dict[str, Any] | None) -> dict[str, Any]:
+        obj = _copied(sent)
+        tracked(call, behaviour, live, obj)
+        return obj
+
+    return await change_object(call, replaced, creates=behaviour.strategy.creates_on_update)
+
+
+def _copied(obj: dict[str, Any]) -> dict[str, Any]:
+    """A copy whose metadata may be changed."""
+    return {**obj, "metadata": dict(obj["metadata"])}
+
+
+def tracked(call: Call, behaviour: Behaviour, live: dict[str, Any] | None, obj: dict[str, Any]) -> None:
+    """Let the call's manager own what it changed."""
+    endpoint = behaviour.endpoint(call.address.subresource)
+    track(live, obj, endpoint=endpoint, manager=call.manager, now=call.engine.timestamp())
+
+
+async def change_object(call: Call, transform: Transform, *, creates: bool = False, insists: bool = False) -> Reply:
+    """Make a new state from the current one and store it; again from the newer one if somebody was quicker.
+
+    ``transform`` gets the live object, or None where ``creates`` allows there to be none. ``insists`` makes a
+    version in the result no precondition of its own (patches that do not mention it).
+    """
+    table = call.engine.table(call.served)
+    while True:
+        row = table.get(call.key)
+        if row is None:
+            if not creates:
+                raise not_found(*call.conflict_name())
+            return await _created(call, transform)
+        live = object_at(row, call.served)
+        obj = transform(object_at(row, call.served))
+        is_conditional = _check_version(call, obj, row, insists=insists)
+        try:
+            return await _stored(call, row, live, obj)
+        except Stale:
+            if is_conditional:
+                raise conflict(*call.conflict_name(), MODIFIED) from None
+
+
+async def _created(call: Call, transform: Transform) -> Reply:
+    behaviour = behaviour_of(call.served)
+    obj = transform(None)
+    if obj["metadata"].pop("resourceVersion", "") and call.method != "PATCH":
+        raise not_found(*call.conflict_name())
+    check_place(call, obj, name=call.address.name)
+    return await stored_new(call, behaviour, obj)
+
+
+def _check_version(call: Call, obj: dict[str, Any], row: Row, *, insists: bool) -> bool:
+    """Refuse a version other than the stored one; tell whether the version was a condition."""
+    metadata = obj["metadata"]
+    version = metadata.get("resourceVersion", "")
+    if not version:
+        if not behaviour_of(call.served).strategy.updates_unconditionally:
+            error = invalid_field("metadata.resourceVersion", 0, "must be specified for an update")
+            raise invalid(call.served.group, call.served.plural, call.address.name, [error])
+        metadata["resourceVersion"] = str(row.rev)
+        return False
+    if not version.isdigit():
+        error = invalid_field(
+            "metadata.resourceVersion", version, f'strconv.ParseUint: parsing "{version}": invalid syntax'
+        )
+        raise bad_request(error.message)
+    if version != str(row.rev):
+        raise conflict(*call.conflict_name(), MODIFIED)
+    return not insists
+
+
+async def _stored(call: Call, row: Row, live: dict[str, Any], obj: dict[str, Any]) -> Reply:
+    behaviour = behaviour_of(call.served)
+    admit_update(call, obj, live)
+    with behaviour.allocating(obj, live, call):
+        return await _put(call, behaviour, row, live, obj)
+
+
+async def _put(call: Call, behaviour: Behaviour, row: Row, live: dict[str, Any], obj: dict[str, Any]) -> Reply:
+    prepared(call, behaviour, live, obj)
+    obj = behaviour.to_storage(obj)
+    if _is_same(behaviour.to_storage(live), obj):
+        return Reply(200, rendered(row, call.served, call.accept))
+    if _is_over(live, obj):
+        if not call.is_dry_run:
+            await call.engine.store.delete(row.table, row.key, object_at(row, call.served), expected=row.rev)
+        obj["metadata"]["resourceVersion"] = str(row.rev)
+        return Reply(200, shown(obj, call.accept))
+    if call.is_dry_run:
+        obj["metadata"]["resourceVersion"] = str(row.rev)
+        return Reply(200, shown(obj, call.accept))
+    stored = await call.engine.store.put(row.table, row.key, obj, expected=row.rev)
+    return Reply(200, rendered(stored, call.served, call.accept))
+
+
+def prepared(call: Call, behaviour: Behaviour, live: dict[str, Any], obj: dict[str, Any]) -> None:
+    """Keep what an update cannot change, let the kind's strategy and admission have their say, and validate."""
+    metadata, was = obj["metadata"], live["metadata"]
+    uid = metadata.get("uid")
+    if uid and uid != was["uid"]:
+        group = f"{call.served.group}/" if call.served.crd is not None else ""
+        why = (
+            f"StorageError: invalid object, Code: 4, Key: /registry/{group}{call.served.plural}/{call.key}, "
+            "ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: "
+            f"{uid}, UID in object meta: {was['uid']}"
+        )
+        raise conflict(*call.conflict_name(), why)
+    _carry(metadata, was, "generation")
+    behaviour.prepare_update(obj, live, call)
+    metadata["uid"] = was["uid"]
+    _carry(metadata, was, "creationTimestamp")
+    if "deletionTimestamp" in was:
+        metadata["deletionTimestamp"] = was["deletionTimestamp"]
+        metadata.setdefault("deletionGracePeriodSeconds", was.get("deletionGracePeriodSeconds"))
+    errors = behaviour.validate_update(obj, live, call.address.subresource)
+    if errors:
+        raise invalid(call.served.group, call.served.kind, metadata.get("name", ""), errors)
+    call.warnings += behaviour.warnings(obj, live)
+
+
+def _carry(metadata: dict[str, Any], was: dict[str, Any], key: str) -> None:
+    if key in was:
+        metadata[key] = was[key]
+    else:
+        metadata.pop(key, None)
+
+
+def _is_same(live: dict[str, Any], obj: dict[str, Any]) -> bool:
+    """Whether nothing but times of managers differs."""
+    if live.keys() != obj.keys():
+        return False
+    if any(live[key] != obj[key] for key in live if key != "metadata"):
+        return False
+    return _comparable(live["metadata"]) == _comparable(obj["metadata"])
+
+
+def _comparable(metadata: dict[str, Any]) -> dict[str, Any]:
+    managers = [{**entry, "time": ""} for entry in metadata.get("managedFields", ())]
+    return {**metadata, "managedFields": managers}
+
+
+def _is_over(live: dict[str, Any], obj: dict[str, Any]) -> bool:
+    """Whether an object that is being deleted lost its last finalizer, and its time is over."""
+    metadata = obj["metadata"]
+    if "deletionTimestamp" not in metadata or metadata.get("finalizers") or _namespace_finalizers(obj):
+        return False
+    return not metadata.get("deletionGracePeriodSeconds")
+
+
+def _namespace_finalizers(obj: dict[str, Any]) -> bool:
+    return obj.get("kind") == "Namespace" and bool((obj.get("spec") or {}).get("finalizers"))
