@@ -28,7 +28,7 @@ help: ## show this list
 setup: .venv/ready-test .venv/ready-check ## make the environment in .venv
 
 demo: .venv/ready-test ## see it work
-	@$(BIN)/python examples/objects/demo.py
+	@$(BIN)/python examples/server/demo.py
 
 test: .venv/ready-test ## run the tests; no cluster needed
 	@$(BIN)/pytest -q -n 2 --dist loadgroup

@@ -25,7 +25,10 @@ class LoadError(Exception):
 async def bootstrap(app: App) -> None:
     """Create the namespaces of every cluster and the Service of the API itself, unless they are there."""
     for name in _NAMESPACES:
-        await _create(app, "/api/v1/namespaces", {"metadata": {"name": name}})
+        if app.engine.find("/namespaces", name) is None:
+            await _create(app, "/api/v1/namespaces", {"metadata": {"name": name}})
+    if app.engine.find("/services", "default/kubernetes") is not None:
+        return
     spec = {
         "clusterIP": "10.0.0.1",
         "ports": [{"name": "https", "port": 443, "protocol": "TCP", "targetPort": 6443}],
@@ -38,7 +41,7 @@ async def bootstrap(app: App) -> None:
 async def _create(app: App, path: str, obj: dict[str, Any]) -> None:
     status, _, chunks = await app.handle("POST", path, _AGENT, orjson.dumps(obj), "system:apiserver")
     body = b"".join([chunk async for chunk in chunks])
-    if status not in (201, 409):
+    if status != 201:
         raise LoadError(f"{path}: {body.decode('utf-8', 'replace')}")
 
 
