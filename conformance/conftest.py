@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 import pytest_asyncio
@@ -63,23 +64,38 @@ def plane(real: RealControlPlane | None) -> RealControlPlane:
     return real
 
 
+class Chosen(NamedTuple):
+    """The server that was chosen: the way to it, and a kubeconfig if it listens."""
+
+    transport: Transport
+    kubeconfig: Path | None
+
+
 @pytest_asyncio.fixture
-async def transport(
+async def server(
     request: pytest.FixtureRequest, real: RealControlPlane | None, tmp_path: Path
-) -> AsyncIterator[Transport]:
-    """The way to the server that was chosen; an embedded one is new for each case."""
-    server = request.config.getoption("--server")
+) -> AsyncIterator[Chosen]:
+    """The server that was chosen; an embedded one is new for each case."""
+    name = request.config.getoption("--server")
     if real is not None:
         http = HttpTransport(Config.from_kubeconfig(real.kubeconfig))
-        yield http
+        yield Chosen(http, real.kubeconfig)
         await http.aclose()
         return
-    data = tmp_path / "store.db" if server == "sqlite" else None
-    async with ApiServer(data=data, listens=server == "http", runtime_config=SERVED) as embedded:
-        made = HttpTransport(Config.from_kubeconfig(embedded.kubeconfig)) if server == "http" else None
-        yield made or InProcessTransport(embedded.handle)
-        if made is not None:
-            await made.aclose()
+    data = tmp_path / "store.db" if name == "sqlite" else None
+    async with ApiServer(data=data, listens=name == "http", runtime_config=SERVED) as embedded:
+        if name != "http":
+            yield Chosen(InProcessTransport(embedded.handle), None)
+            return
+        made = HttpTransport(Config.from_kubeconfig(embedded.kubeconfig))
+        yield Chosen(made, embedded.kubeconfig)
+        await made.aclose()
+
+
+@pytest.fixture
+def transport(server: Chosen) -> Transport:
+    """The way to the server."""
+    return server.transport
 
 
 @pytest_asyncio.fixture

@@ -98,7 +98,7 @@ async def test_manifests_are_loaded_definitions_first(tmp_path: Path):
     [
         ("a: [", r"m\.yaml: .*line 1"),
         ("a: 1", r"m\.yaml: a document is no object with apiVersion and kind"),
-        ("apiVersion: v1\nkind: Nothing\nmetadata: {name: thing}", r"m\.yaml: Nothing 'thing': the server does not serve"),
+        ("apiVersion: v1\nkind: Nothing\nmetadata: {name: thing}", r"m\.yaml: Nothing 'thing': the server"),
         ("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: Bad}", r"m\.yaml: ConfigMap 'Bad': .*metadata\.name"),
     ],
 )
