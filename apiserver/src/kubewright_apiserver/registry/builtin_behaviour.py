@@ -12,6 +12,7 @@ from kubewright_apiserver.defaulting import allocate_service, default, fill_prin
 from kubewright_apiserver.patch import Endpoint, FieldSet, Versions
 from kubewright_apiserver.registry.behaviour import Behaviour, Request
 from kubewright_apiserver.registry.builtin import definition_of
+from kubewright_apiserver.registry.conversion import converted
 from kubewright_apiserver.registry.crd import (
     crd_errors,
     crd_status_errors,
@@ -136,15 +137,29 @@ class BuiltinBehaviour(Behaviour):
 
     def from_storage(self, obj: dict[str, Any]) -> dict[str, Any]:
         """A stored object at this version."""
-        return obj
+        if self.is_stored_as_served:
+            return obj
+        return self._written(converted(obj, self.served.api_version))
 
     def to_storage(self, obj: dict[str, Any]) -> dict[str, Any]:
         """An object of this version as it is stored: normalised, with Kubernetes' order of fields."""
         fill_printed(*self._named, obj)
+        written = self._written(obj)
+        return written if self.is_stored_as_served else self._in_stored_version(written)
+
+    def _written(self, obj: dict[str, Any]) -> dict[str, Any]:
         value = normalise(obj, self.served.node)
         value.pop("kind", None)
         value.pop("apiVersion", None)
         return {"kind": self.served.kind, "apiVersion": self.served.api_version, **value}
+
+    def _in_stored_version(self, obj: dict[str, Any]) -> dict[str, Any]:
+        group, version = self.served.storage_group, self.served.storage_version
+        named = (group, version, self.served.kind)
+        stored = converted(obj, f"{group}/{version}" if group else version)
+        default(*named, stored)
+        fill_printed(*named, stored)
+        return stored
 
     def prepare_create(self, obj: dict[str, Any], call: Any) -> None:
         """Do to a new object what its strategy does."""
