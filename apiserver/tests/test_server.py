@@ -7,7 +7,7 @@ import ssl
 import stat
 import urllib.error
 import urllib.request
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -121,6 +121,23 @@ async def test_the_clock_can_be_given():
         _, created = await ask(server, "POST", MAPS, {"metadata": {"name": "a"}})
 
     assert created["metadata"]["creationTimestamp"] == "2001-02-03T04:05:06Z"
+
+
+async def test_events_are_deleted_when_their_time_is_over_and_watchers_are_told():
+    path = "/api/v1/namespaces/default/events"
+    event = {"metadata": {"name": "e"}, "involvedObject": {"namespace": "default"}, "reason": "Tested"}
+    async with ApiServer(listens=False, event_lifetime=timedelta(milliseconds=30)) as server:
+        await ask(server, "POST", path, event)
+        _, _, lines = await server.handle("GET", f"{path}?watch=1", [], b"")
+
+        seen = []
+        async for line in lines:
+            seen += [json.loads(text)["type"] for text in line.splitlines()]
+            if "DELETED" in seen:
+                break
+
+        assert seen == ["ADDED", "DELETED"]
+        assert (await ask(server, "GET", f"{path}/e"))[0] == 404
 
 
 def test_a_server_that_does_not_run_says_how_to_start_it():

@@ -15,6 +15,7 @@ import yaml
 
 from kubewright_apiserver.discovery import Discovery
 from kubewright_apiserver.engine import Engine
+from kubewright_apiserver.expiry import EVENTS
 from kubewright_apiserver.negotiation import Accepted, accepted_by
 from kubewright_apiserver.path import Address, address_in
 from kubewright_apiserver.registry import Served
@@ -75,6 +76,12 @@ class App:
         for name in filter(None, names):
             await follow_crd(self.engine.store, self.engine.registry, name, self.engine.timestamp())
 
+    def _note_event(self, address: Address, reply: Reply) -> None:
+        body = orjson.loads(reply.body) if isinstance(reply.body, bytes) else reply.body
+        row = self.engine.store.table(EVENTS).get(f"{address.namespace}/{body['metadata']['name']}")
+        if row is not None:
+            self.engine.expiry.note(row)
+
     def _nothing_there(self, address: Address) -> Answer:
         if self.engine.registry.serves(address.group):
             raise unserved()
@@ -104,6 +111,8 @@ class App:
             return _refused(refusal, call.warnings)
         if method not in ("GET", "HEAD") and served.plural == "customresourcedefinitions":
             await self._follow(address, reply)
+        if method in ("POST", "PUT", "PATCH") and served.plural == "events":
+            self._note_event(address, reply)
         return _answered(reply, accepted, call.warnings)
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import random
 import uuid
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from kubewright_apiserver.defaulting import ServiceAddresses
+from kubewright_apiserver.expiry import EVENTS, Expiry
 from kubewright_apiserver.registry import Registry, Served
 from kubewright_apiserver.registry.lifecycle import load_crds
 from kubewright_apiserver.store import Store, Table
@@ -28,11 +29,14 @@ class Engine:
         *,
         clock: Callable[[], datetime] | None = None,
         dice: random.Random | None = None,
+        event_lifetime: timedelta = timedelta(hours=1),
         new_uid: Callable[[], str] | None = None,
     ) -> None:
         self.store: Store = store
         self.registry: Registry = registry
         self.dice: random.Random = dice or random.Random()
+        self.expiry: Expiry = Expiry(store, event_lifetime)
+        """What ends Events."""
         self.addresses: ServiceAddresses = ServiceAddresses(random=self.dice)
         """The addresses and node ports of Services."""
         self._clock = clock or _wall
@@ -45,6 +49,8 @@ class Engine:
         self.addresses = ServiceAddresses(random=self.dice)
         for row in self.store.table("/services").list().rows:
             self.addresses.adopt(row.obj)
+        for row in self.store.table(EVENTS).list().rows:
+            self.expiry.note(row)
 
     def now(self) -> datetime:
         """The current time in UTC."""

@@ -10,7 +10,7 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -40,7 +40,7 @@ class ApiServer:
     Without ``data`` objects live in memory; with it they are in that SQLite file too. ``listens=False`` opens no
     socket: requests come through ``handle``. ``http_port`` adds a port without TLS, on loopback, where everybody is
     the administrator. ``manifests`` are files or folders of YAML that are created at start. ``clock`` and ``dice``
-    replace the wall clock and the source of chance.
+    replace the wall clock and the source of chance; ``event_lifetime`` is how long Events are kept.
     """
 
     def __init__(
@@ -56,6 +56,7 @@ class ApiServer:
         tokens: Mapping[str, User] | None = None,
         clock: Callable[[], datetime] | None = None,
         dice: random.Random | None = None,
+        event_lifetime: timedelta = timedelta(hours=1),
     ) -> None:
         self._data = Path(data) if data is not None else None
         self._listens = listens
@@ -67,6 +68,7 @@ class ApiServer:
         self._tokens = dict(tokens or {})
         self._clock = clock
         self._dice = dice
+        self._event_lifetime = event_lifetime
         self._authority = Authority() if listens else None
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._http: HttpServer | None = None
@@ -89,7 +91,13 @@ class ApiServer:
     async def start(self) -> None:
         """Open the store, create what every cluster has and the manifests, and listen."""
         store = Store(SqliteLog.open(self._data) if self._data is not None else None)
-        engine = Engine(store, Registry(self._runtime_config), clock=self._clock, dice=self._dice)
+        engine = Engine(
+            store,
+            Registry(self._runtime_config),
+            clock=self._clock,
+            dice=self._dice,
+            event_lifetime=self._event_lifetime,
+        )
         engine.reload()
         self._app = App(engine)
         await bootstrap(self._app)
@@ -105,6 +113,7 @@ class ApiServer:
             await self._http.aclose()
             self._http = None
         if self._app is not None:
+            await self._app.engine.expiry.stop()
             await self._app.engine.store.close()
             self._app = None
         if self._folder is not None:
