@@ -31,8 +31,7 @@ demo: .venv/ready-test ## see it work
 	@$(BIN)/python examples/server/demo.py
 
 test: .venv/ready-test ## run the tests; no cluster needed
-	@$(BIN)/pytest -q -n 2 --dist loadgroup
-	@$(BIN)/pytest -q -n 2 conformance --server memory
+	@$(BIN)/pytest -q -n 2 --dist loadgroup tests apiserver/tests conformance --server memory
 
 check: .venv/ready-check ## lint, types, layers
 	$(BIN)/ruff check .

@@ -6,6 +6,8 @@ committed in ``golden/``. Names of namespaces, uids, times and revisions are nor
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import json
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -25,6 +27,8 @@ _PATCHES = {
 _TOLD_HEADERS = ("content-type", "warning", "retry-after", "cache-control", "vary", "allow")
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
 _UID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+_IDENTITY = ("operation", "manager", "apiVersion", "subresource")
+_PAUSE = 0.1
 _SUFFIX = "[bcdfghjklmnpqrstvwxz2456789]{5}"
 
 
@@ -61,6 +65,10 @@ class Api:
         self.namespace = namespace
         self.exchanges: list[dict[str, Any]] = []
         self.is_recording = True
+        self.is_patient = True
+        """Whether a watch is read until the server ends it; else until nothing more comes."""
+        self.is_timed = True
+        """Whether the order of managers is compared, which depends on the second in which each wrote."""
 
     async def call(
         self,
@@ -73,6 +81,19 @@ class Api:
         content_type: str = "application/json",
     ) -> Answer:
         """Send one request; its answer becomes part of the case unless recording is paused."""
+        request = self._request(method, path, body, query=query, headers=headers, content_type=content_type)
+        return self._kept(request, Answer(await self._send(request)))
+
+    def _request(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        *,
+        query: Mapping[str, Any] | Sequence[tuple[str, Any]] | None = None,
+        headers: Mapping[str, str] | None = None,
+        content_type: str = "application/json",
+    ) -> Request:
         target = path.replace("{ns}", self.namespace)
         if query:
             target += ("&" if "?" in target else "?") + urlencode(query)
@@ -80,10 +101,11 @@ class Api:
         sent = {"Accept": "application/json", "User-Agent": "conformance/1", **(headers or {})}
         if body is not None:
             sent.setdefault("Content-Type", content_type)
-        request = Request(method=method, target=target, headers=list(sent.items()), body=data, verb=method.lower())
-        answer = Answer(await self._send(request))
+        return Request(method=method, target=target, headers=list(sent.items()), body=data, verb=method.lower())
+
+    def _kept(self, request: Request, answer: Answer) -> Answer:
         if self.is_recording:
-            self.exchanges.append({"request": f"{method} {target}", "answer": answer.told()})
+            self.exchanges.append({"request": str(request), "answer": answer.told()})
         return answer
 
     async def get(self, path: str, **options: Any) -> Answer:
@@ -108,12 +130,28 @@ class Api:
 
     async def watch(self, path: str, **query: Any) -> list[Any]:
         """The events of a watch that the server ends after a second."""
-        answer = await self.get(path, query={"watch": "true", "timeoutSeconds": 1, **query})
+        request = self._request("GET", path, query={"watch": "true", "timeoutSeconds": 1, **query})
+        request.streaming = not self.is_patient
+        answer = self._kept(request, Answer(await _until_quiet(await self._send(request))))
         return [json.loads(line) for line in answer.text.splitlines() if line]
 
     def unrecorded(self) -> _Unrecorded:
         """``with api.unrecorded():`` requests inside are no part of what is compared."""
         return _Unrecorded(self)
+
+
+async def _until_quiet(response: Response) -> Response:
+    """An answer with all of its stream that comes without a pause."""
+    if response.stream is None:
+        return response
+    chunks: list[bytes] = []
+    stream = aiter(response.stream)
+    with contextlib.suppress(TimeoutError, StopAsyncIteration):
+        while True:
+            async with asyncio.timeout(_PAUSE):
+                chunks.append(await anext(stream))
+    await response.aclose()
+    return Response(response.status, response.headers, b"".join(chunks))
 
 
 class _Unrecorded:
@@ -127,9 +165,9 @@ class _Unrecorded:
         self._api.is_recording = True
 
 
-def normalised(exchanges: list[dict[str, Any]], namespace: str) -> Any:
-    """The exchanges without what differs from run to run."""
-    return _Normaliser(namespace).value(exchanges)
+def normalised(api: Api) -> Any:
+    """The exchanges of a case without what differs from run to run."""
+    return _Normaliser(api.namespace, is_timed=api.is_timed).value(api.exchanges)
 
 
 def differences(ours: Any, theirs: Any, path: str = "") -> list[str]:
@@ -164,8 +202,9 @@ def _in_order(status: dict[str, Any]) -> dict[str, Any]:
 
 
 class _Normaliser:
-    def __init__(self, namespace: str) -> None:
+    def __init__(self, namespace: str, *, is_timed: bool) -> None:
         self._namespace = namespace
+        self._is_timed = is_timed
         self._tokens: dict[tuple[str, str], str] = {}
 
     def _token(self, kind: str, text: str) -> str:
@@ -189,6 +228,8 @@ class _Normaliser:
         for key, item in value.items():
             if is_list and key == "metadata":
                 item = {k: f"<{k} of a list>" if k in ("resourceVersion", "continue") else v for k, v in item.items()}
+            if key == "managedFields" and isinstance(item, list) and not self._is_timed:
+                item = sorted(item, key=lambda entry: [entry.get(part, "") for part in _IDENTITY])
             result[key] = self.value(item, key)
         generate = value.get("generateName")
         if isinstance(generate, str) and generate and isinstance(result.get("name"), str):
