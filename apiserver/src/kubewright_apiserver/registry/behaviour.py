@@ -5,10 +5,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cached_property
 from typing import Any, Protocol
 
 from kubewright_apiserver.body import Body
-from kubewright_apiserver.patch import Endpoint
+from kubewright_apiserver.patch import Endpoint, FieldSet, Versions
 from kubewright_apiserver.registry.served import Served
 from kubewright_apiserver.schema.decoding import Decoded
 from kubewright_apiserver.status import FieldError
@@ -47,9 +48,29 @@ class Behaviour(ABC):
     def finished(self, document: dict[str, Any]) -> dict[str, Any]:
         """The object that an apply made, read as a body would be."""
 
+    @property
     @abstractmethod
+    def versions(self) -> Versions:
+        """The versions that server-side apply can see the objects in."""
+
     def endpoint(self, subresource: str) -> Endpoint:
         """What server-side apply must know of an endpoint."""
+        found = self._endpoints.get(subresource)
+        if found is None:
+            resets = self.strategy.resets.get(subresource, ())
+            version = self.served.api_version
+            found = self._endpoints[subresource] = Endpoint(
+                versions=self.versions,
+                api_version=version,
+                kind=self.served.kind,
+                subresource=subresource,
+                reset={version: FieldSet.of_paths(*resets)} if resets else {},
+            )
+        return found
+
+    @cached_property
+    def _endpoints(self) -> dict[str, Endpoint]:
+        return {}
 
     @abstractmethod
     def from_storage(self, obj: dict[str, Any]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from kubewright_apiserver.body import Body
 from kubewright_apiserver.defaulting import allocate_service, default, fill_printed, prepare_create, prepare_update
-from kubewright_apiserver.patch import Endpoint, FieldSet, Versions
+from kubewright_apiserver.patch import Versions
 from kubewright_apiserver.registry.behaviour import Behaviour, Request
 from kubewright_apiserver.registry.builtin import definition_of
 from kubewright_apiserver.registry.conversion import converted
@@ -105,27 +105,9 @@ class BuiltinBehaviour(Behaviour):
         fill_printed(*self._named, obj)
         return obj
 
-    def endpoint(self, subresource: str) -> Endpoint:
-        """What server-side apply must know of an endpoint."""
-        found = self._endpoints.get(subresource)
-        if found is None:
-            resets = self.strategy.resets.get(subresource, ())
-            reset = {self.served.api_version: FieldSet.of_paths(*resets)} if resets else {}
-            found = self._endpoints[subresource] = Endpoint(
-                versions=self._versions,
-                api_version=self.served.api_version,
-                kind=self.served.kind,
-                subresource=subresource,
-                reset=reset,
-            )
-        return found
-
     @cached_property
-    def _endpoints(self) -> dict[str, Endpoint]:
-        return {}
-
-    @cached_property
-    def _versions(self) -> Versions:
+    def versions(self) -> Versions:
+        """The versions of the kind that have a type; managers who wrote in others are forgotten."""
         return Versions(node=self._node, convert=lambda obj, version: None)
 
     def _node(self, api_version: str) -> Node | None:

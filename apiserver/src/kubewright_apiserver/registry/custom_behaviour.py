@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Any
 
 from kubewright_apiserver.body import Body
-from kubewright_apiserver.patch import Endpoint, FieldSet, Versions
+from kubewright_apiserver.patch import Versions
 from kubewright_apiserver.registry.behaviour import Behaviour, Request
 from kubewright_apiserver.registry.custom import CustomVersion, custom_version
 from kubewright_apiserver.registry.served import Served
@@ -68,24 +68,10 @@ class CustomBehaviour(Behaviour):
         self._version.schema.default(obj)
         return obj, [f'unknown field "{path}"' for path in (*pruned, *dropped)]
 
-    def endpoint(self, subresource: str) -> Endpoint:
-        """What server-side apply must know of an endpoint."""
-        found = self._endpoints.get(subresource)
-        if found is None:
-            resets = self.strategy.resets.get(subresource, ())
-            reset = {self.served.api_version: FieldSet.of_paths(*resets)} if resets else {}
-            found = self._endpoints[subresource] = Endpoint(
-                versions=Versions(node=self._node, convert=self._convert),
-                api_version=self.served.api_version,
-                kind=self.served.kind,
-                subresource=subresource,
-                reset=reset,
-            )
-        return found
-
     @cached_property
-    def _endpoints(self) -> dict[str, Endpoint]:
-        return {}
+    def versions(self) -> Versions:
+        """The versions of the CRD; conversion changes nothing but their name."""
+        return Versions(node=self._node, convert=self._convert)
 
     def _node(self, api_version: str) -> Node | None:
         group, _, version = api_version.rpartition("/")
