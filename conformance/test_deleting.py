@@ -141,9 +141,11 @@ async def test_a_dry_run_deletes_nothing(api: Api):
 
 async def bound(api: Api) -> None:
     with api.unrecorded():
-        await api.post(PODS, pod())
-        target = {"kind": "Node", "name": "n"}
-        await api.post(PODS + "/p/binding", {"kind": "Binding", "metadata": {"name": "p"}, "target": target})
+        created = await api.post(PODS, pod())
+        assert created.status == 201, created.text
+        binding = {"kind": "Binding", "metadata": {"name": "p"}, "target": {"kind": "Node", "name": "n"}}
+        answer = await api.post(PODS + "/p/binding", binding)
+        assert answer.status == 201, answer.text
 
 
 async def test_a_pod_without_a_node_is_gone_at_once(api: Api):
