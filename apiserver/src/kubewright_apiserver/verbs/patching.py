@@ -23,6 +23,7 @@ from kubewright_apiserver.patch.printed import as_text
 from kubewright_apiserver.registry.behaviour import Behaviour
 from kubewright_apiserver.registry.behaviours import behaviour_of
 from kubewright_apiserver.schema.mismatch import Undecodable
+from kubewright_apiserver.schema.node import Node
 from kubewright_apiserver.schema.strictness import strict_message, warnings_of
 from kubewright_apiserver.status import (
     FieldError,
@@ -37,7 +38,7 @@ from kubewright_apiserver.verbs.call import Call, Reply
 from kubewright_apiserver.verbs.metadata import check_place, merge_owners
 from kubewright_apiserver.verbs.updating import change_object, tracked
 
-__all__ = ["patch_object"]
+__all__ = ["patch_object", "patcher"]
 
 
 async def patch_object(call: Call) -> Reply:
@@ -51,7 +52,7 @@ async def patch_object(call: Call) -> Reply:
     def changed(live: dict[str, Any] | None) -> dict[str, Any]:
         assert live is not None
         # Read anew for each attempt: applying a strategic patch uses it up.
-        patched, repeated = _patcher(call, kind)
+        patched, repeated = patcher(call, kind, call.served.node)
         obj = _decoded(call, behaviour, patched(live), repeated, is_strategic=kind == "strategic")
         check_place(call, obj, name=call.address.name)
         merge_owners(call, obj["metadata"])
@@ -95,7 +96,7 @@ def _check_options(call: Call, kind: str) -> None:
     call.check_write_options("PatchOptions")
 
 
-def _patcher(call: Call, kind: str) -> tuple[Callable[[dict[str, Any]], Any], list[str]]:
+def patcher(call: Call, kind: str, node: Node) -> tuple[Callable[[dict[str, Any]], Any], list[str]]:
     """What makes the patched object of the live one, and the texts of fields that come twice in the patch."""
     is_checked, is_custom = call.field_validation != "Ignore", call.served.crd is not None
     if kind == "json":
@@ -105,7 +106,7 @@ def _patcher(call: Call, kind: str) -> tuple[Callable[[dict[str, Any]], Any], li
         patch, told = read_merge_patch(call.body, is_checked=is_checked, is_custom=is_custom)
         return (lambda live: apply_merge_patch(live, patch)), told
     strategic, told = read_strategic_patch(call.body, is_checked=is_checked)
-    return (lambda live: apply_strategic_patch(live, strategic, call.served.node)), told
+    return (lambda live: apply_strategic_patch(live, strategic, node)), told
 
 
 async def _apply(call: Call, behaviour: Behaviour) -> Reply:

@@ -10,14 +10,9 @@ from kubewright_apiserver.body import patch_format, read_apply_body, read_body
 from kubewright_apiserver.patch import (
     Endpoint,
     Versions,
-    apply_json_patch,
     apply_merge_patch,
-    apply_strategic_patch,
     entries_of_parent,
     entries_of_scale,
-    read_json_patch,
-    read_merge_patch,
-    read_strategic_patch,
     track,
 )
 from kubewright_apiserver.registry.scale import read_scale, write_scale
@@ -26,6 +21,7 @@ from kubewright_apiserver.schema.identity import Identity
 from kubewright_apiserver.schema.node import node_of_builtin
 from kubewright_apiserver.status import invalid, invalid_field, not_found
 from kubewright_apiserver.verbs.call import Call, Reply
+from kubewright_apiserver.verbs.patching import patcher
 from kubewright_apiserver.verbs.rendering import object_at
 from kubewright_apiserver.verbs.updating import change_object
 
@@ -102,21 +98,11 @@ async def patch_scale(call: Call) -> Reply:
     """Change the scale by a patch."""
     call.check_write_options("PatchOptions")
     kind = patch_format(call.headers.get("content-type", ""), is_custom=call.served.crd is not None)
-    return await _changed(call, _patcher(call, kind))
-
-
-def _patcher(call: Call, kind: str) -> Any:
-    if kind == "json":
-        operations, _ = read_json_patch(call.body)
-        return lambda scale: apply_json_patch(scale, operations)
-    if kind == "merge":
-        patch, _ = read_merge_patch(call.body)
-        return lambda scale: apply_merge_patch(scale, patch)
-    if kind == "strategic":
-        strategic, _ = read_strategic_patch(call.body)
-        return lambda scale: apply_strategic_patch(scale, strategic, node_of_builtin(_SCALE))
-    intent = read_apply_body(call.body).value
-    return lambda scale: apply_merge_patch(scale, {"spec": intent.get("spec", {})})
+    if kind == "apply":
+        intent = read_apply_body(call.body).value
+        return await _changed(call, lambda scale: apply_merge_patch(scale, {"spec": intent.get("spec", {})}))
+    # Read anew for each attempt: applying a strategic patch uses it up.
+    return await _changed(call, lambda scale: patcher(call, kind, node_of_builtin(_SCALE))[0](scale))
 
 
 async def _changed(call: Call, transform: Any) -> Reply:
