@@ -2,14 +2,15 @@
 PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt
+PEERS := .venv-peers/bin/pip install --quiet --disable-pip-version-check --constraint constraints.txt
 FILES := pyproject.toml apiserver/pyproject.toml constraints.txt
 REAL := $(PYTHON) tools/real/build.py
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check format conformance real oracles bench docs build facts kinds golden clean
+.PHONY: help setup demo test check format conformance peers real oracles bench bench-server bench-loop docs build facts kinds golden clean
 
 help: ## show this list
-	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
 .venv/ready-test: $(FILES)
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv || { $(PYTHON) -m pip install --quiet virtualenv && $(PYTHON) -m virtualenv --quiet .venv; }
@@ -25,13 +26,17 @@ help: ## show this list
 .venv/ready-bench: .venv/ready-test
 	@echo "adding the peers of make bench to .venv"; $(PIP) --group bench && touch $@
 
+.venv-peers/ready: conformance/peers/requirements.txt constraints.txt .venv/ready-test
+	@test -x .venv-peers/bin/python || $(PYTHON) -m venv .venv-peers || $(PYTHON) -m virtualenv --quiet .venv-peers
+	@echo "setting up .venv-peers"; $(PEERS) --requirement conformance/peers/requirements.txt && touch $@
+
 setup: .venv/ready-test .venv/ready-check ## make the environment in .venv
 
 demo: .venv/ready-test ## see it work
-	@$(BIN)/python examples/server/demo.py
+	@$(BIN)/python examples/podset/demo.py
 
 test: .venv/ready-test ## run the tests; no cluster needed
-	@$(BIN)/pytest -q -n 2 --dist loadgroup tests apiserver/tests conformance --server memory
+	@$(BIN)/pytest -q -n 2 --dist loadgroup tests apiserver/tests examples conformance --server memory
 
 check: .venv/ready-check ## lint, types, layers
 	$(BIN)/ruff check .
@@ -48,14 +53,24 @@ conformance: .venv/ready-test real ## the suite on a real kube-apiserver, and on
 	@$(BIN)/pytest -q -n 2 conformance --server sqlite
 	@$(BIN)/pytest -q -n 2 conformance --server http
 
+peers: .venv/ready-test .venv-peers/ready real ## kopf, lightkube, kr8s, the official client and kube-rs on both servers
+	@$(BIN)/pytest -q conformance/peers --server http
+	@$(BIN)/pytest -q conformance/peers --server real
+
 real: ## build etcd, kube-apiserver, kube-controller-manager, kube-scheduler and kubectl (needs Go)
 	@$(REAL)
 
 oracles: ## build what else we compare with: helm, controller-gen, e2e.test (needs Go)
 	@$(REAL) --oracles
 
-bench: .venv/ready-bench ## measure, beside the peers
-	@$(BIN)/python benchmarks/run.py
+bench: .venv/ready-bench ## measure the client beside its peers
+	@$(BIN)/python benchmarks/run.py client
+
+bench-server: .venv/ready-test real ## measure the API server beside kube-apiserver and etcd (needs Go)
+	@$(BIN)/python benchmarks/run.py server
+
+bench-loop: .venv/ready-test real ## measure operators beside kopf, controller-runtime and kube-rs (needs Go)
+	@$(BIN)/python -m benchmarks.loop_run
 
 docs: .venv/ready-docs ## build the documentation into site/
 	@$(BIN)/mkdocs build --quiet --strict
@@ -71,7 +86,8 @@ kinds: .venv/ready-test ## generate src/kubewright/kinds from the facts
 
 golden: .venv/ready-test real ## ask a real server again for the objects in tests/kinds/data and for conformance/golden
 	@$(BIN)/python -m conformance.round_trip
+	@$(BIN)/python -m conformance.protobuf
 	@$(BIN)/pytest -q conformance --record
 
 clean: ## remove what was made here
-	rm -rf .venv dist site .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf .venv .venv-peers conformance/peers/kube_rs/target dist site .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -1,12 +1,12 @@
-"""Runs the benchmarks: ``python benchmarks/run.py [--quick] [--runs N] [client_get …]``."""
+"""Runs the benchmarks: ``python benchmarks/run.py [--quick] [--runs N] [client server_watch …]``."""
 
 from __future__ import annotations
 
 import argparse
+import asyncio
 import contextlib
 import importlib
 import json
-import os
 import platform
 import subprocess
 import sys
@@ -23,8 +23,10 @@ if TYPE_CHECKING:
 Figures = dict[str, float]
 
 _HERE = Path(__file__).parent
-_ALL = sorted(path.stem for path in _HERE.glob("client_*.py"))
+_ALL = sorted(path.stem for side in ("client", "server") for path in _HERE.glob(f"{side}_*.py"))
+_RUNS = 7
 _PACKAGES = ("aiohttp", "msgspec", "kubewright", "lightkube", "kr8s", "kubernetes", "kubernetes-asyncio")
+_SERVER = ("aiohttp", "orjson", "kubewright-apiserver")
 _CHILD = "from benchmarks import measure, {module}; measure.run({module}.CONTENDERS, {name!r}, {size})"
 _KUBECONFIG = """\
 apiVersion: v1
@@ -40,33 +42,65 @@ def main() -> None:
     """Ask each question, print its table, keep its results unless it was asked in passing."""
     options = _options()
     sys.path[0] = str(_HERE.parent)
-    with tempfile.TemporaryDirectory() as folder:
-        for name in options.names or _ALL:
-            benchmark = importlib.import_module(f"benchmarks.{name}")
-            size = benchmark.QUICK_SIZE if options.quick else benchmark.SIZE
-            with _serving(size, Path(folder)) as environment:
-                figures = _rounds(benchmark, size, 1 if options.quick else options.runs, environment)
-            results = _results(benchmark, size, figures)
-            print(_table(results), flush=True)
-            if not options.quick:
-                text = json.dumps(results, indent=1, ensure_ascii=False) + "\n"
-                (_HERE / "results" / f"{name}.json").write_text(text)
+    for name in options.names:
+        benchmark = importlib.import_module(f"benchmarks.{name}")
+        runs = 1 if options.quick else options.runs or getattr(benchmark, "RUNS", _RUNS)
+        ask = _ask_clients if hasattr(benchmark, "CONTENDERS") else _ask_servers
+        results, table = ask(benchmark, runs, quick=options.quick)
+        print(table, flush=True)
+        if not options.quick:
+            text = json.dumps(results, indent=1, ensure_ascii=False) + "\n"
+            (_HERE / "results" / f"{name}.json").write_text(text)
+
+
+def _ask_clients(benchmark: ModuleType, runs: int, *, quick: bool) -> tuple[dict[str, Any], str]:
+    """A process for each contender and round, beside a server that only ever says the same."""
+    size = benchmark.QUICK_SIZE if quick else benchmark.SIZE
+    with tempfile.TemporaryDirectory() as folder, _serving(size, Path(folder)) as environment:
+        figures = _rounds(benchmark, size, runs, environment)
+    results = _results(benchmark, size, figures)
+    return results, _table(results)
+
+
+def _ask_servers(benchmark: ModuleType, runs: int, *, quick: bool) -> tuple[dict[str, Any], str]:
+    """Servers in processes of their own; this one is their client."""
+    from benchmarks import comparison
+    from kubewright.testing import KUBERNETES_VERSION
+
+    lines = comparison.summary(asyncio.run(benchmark.measure(runs=runs, quick=quick)))
+    results = {
+        "question": benchmark.QUESTION,
+        "runs": runs,
+        "python": platform.python_version(),
+        "versions": {"kubernetes": KUBERNETES_VERSION, **{package: metadata.version(package) for package in _SERVER}},
+        "lines": lines,
+    }
+    said = f"Medians of {runs} rounds; × is the ratio to the first column in the same round."
+    return results, f"\n{benchmark.QUESTION}\n{said}\n\n{comparison.table(lines)}"
 
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Measures kubewright beside its peers.")
-    parser.add_argument("names", nargs="*", metavar="benchmark", help=f"of {', '.join(_ALL)}; all of them by default")
+    names = f"of {', '.join(_ALL)}; client or server for all of that side; all of both by default"
+    parser.add_argument("names", nargs="*", metavar="benchmark", help=names)
     parser.add_argument("--quick", action="store_true", help="once and with little to do, only to see that it runs")
-    parser.add_argument("--runs", type=int, default=7, help="how often each contender runs")
+    parser.add_argument("--runs", type=int, help=f"how often each contender runs; {_RUNS}, or as the benchmark says")
     options = parser.parse_args()
-    if unknown := set(options.names) - set(_ALL):
-        parser.error(f"there is no {', '.join(sorted(unknown))}; there are {', '.join(_ALL)}")
+    if unknown := [name for name in options.names if not _named(name)]:
+        parser.error(f"there is no {', '.join(unknown)}; there are {', '.join(_ALL)}")
+    options.names = [found for name in options.names for found in _named(name)] or _ALL
     return options
+
+
+def _named(name: str) -> list[str]:
+    return [known for known in _ALL if known == name or known.startswith(f"{name}_")]
 
 
 @contextlib.contextmanager
 def _serving(pods: int, folder: Path) -> Iterator[dict[str, str]]:
     """Start the static server; give the environment in which clients find it."""
+    from benchmarks import processes
+
     command = [sys.executable, "-m", "benchmarks.server", str(pods)]
     pipe = subprocess.PIPE
     with subprocess.Popen(command, cwd=_HERE.parent, stdin=pipe, stdout=pipe, text=True) as server:
@@ -74,14 +108,7 @@ def _serving(pods: int, folder: Path) -> Iterator[dict[str, str]]:
         address = f"http://127.0.0.1:{server.stdout.readline().strip()}"
         kubeconfig = folder / "kubeconfig"
         kubeconfig.write_text(_KUBECONFIG.format(server=address))
-        yield _environment(BENCHMARK_SERVER=address, KUBECONFIG=str(kubeconfig), PYTHONPYCACHEPREFIX=str(folder))
-
-
-def _environment(**added: str) -> dict[str, str]:
-    """Ours, without proxies, and such that all contenders are imported from bytecode, wherever they are installed."""
-    proxies = {key for key in os.environ if key.lower().endswith("_proxy")}
-    kept = {key: value for key, value in os.environ.items() if key not in {*proxies, "PYTHONDONTWRITEBYTECODE"}}
-    return {**kept, **added}
+        yield processes.environment(BENCHMARK_SERVER=address, KUBECONFIG=str(kubeconfig))
 
 
 def _rounds(benchmark: ModuleType, size: int, runs: int, environment: dict[str, str]) -> dict[str, list[Figures]]:

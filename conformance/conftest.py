@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,6 +12,8 @@ import pytest_asyncio
 from conformance.differences import DIFFERENCES
 from conformance.exchange import Api, differences, normalised
 from conformance.golden import Golden
+from conformance.sections import Cases
+from conformance.widgets import Widgets
 from kubewright import Client, Config, InProcessTransport, Metadata
 from kubewright.client import HttpTransport, Transport
 from kubewright.kinds.core_v1 import Namespace
@@ -23,6 +25,8 @@ from tests.real import require_binaries
 SERVED = {"api/beta": True, "certificates.k8s.io/v1beta1": False, "storagemigration.k8s.io/v1beta1": False}
 HERE = Path(__file__).parent
 SERVERS = ("real", "memory", "sqlite", "http")
+CASES = pytest.StashKey[Cases]()
+FAILED = pytest.StashKey[bool]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -32,13 +36,19 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Let asyncio's own leak pass: a TLS handshake that a restarting server cuts off leaves its socket open."""
+    """Know the mark of sections.
+
+    Asyncio's own leak may pass: a TLS handshake that a restarting server cuts off leaves its socket open.
+    """
+    config.addinivalue_line("markers", "section(number): the section of Kubernetes' behaviour that a case is about")
     if config.getoption("--server") == "real":
         config.addinivalue_line("filterwarnings", "default::pytest.PytestUnraisableExceptionWarning")
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """On an embedded server the listed differences are expected; one that is gone must leave the list."""
+    """Count the cases. On an embedded server the listed differences are expected; one that is gone must leave."""
+    config.stash[CASES] = Cases(items)
     if config.getoption("--server") == "real":
         return
     for item in items:
@@ -46,6 +56,21 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.skip(reason="this asks the real server only; its answers are tested elsewhere"))
         if item.name in DIFFERENCES:
             item.add_marker(pytest.mark.xfail(reason=DIFFERENCES[item.name], strict=True))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Remember which cases failed: what they heard is not recorded."""
+    report = yield
+    item.stash[FAILED] = item.stash.get(FAILED, False) or report.failed
+    return report
+
+
+def pytest_report_collectionfinish(config: pytest.Config) -> str:
+    """Tell how many cases each section has."""
+    return str(config.stash[CASES])
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
@@ -66,11 +91,16 @@ def plane(real: RealControlPlane | None) -> RealControlPlane:
     return real
 
 
+Forget = Callable[[], Awaitable[None]]
+
+
 class Chosen(NamedTuple):
     """The server that was chosen: the way to it, and a kubeconfig if it listens."""
 
     transport: Transport
     kubeconfig: Path | None
+    forget: Forget | None
+    """Makes the server forget what has changed so far, if that can be done."""
 
 
 @pytest_asyncio.fixture
@@ -81,17 +111,41 @@ async def server(
     name = request.config.getoption("--server")
     if real is not None:
         http = HttpTransport(Config.from_kubeconfig(real.kubeconfig))
-        yield Chosen(http, real.kubeconfig)
+        yield Chosen(http, real.kubeconfig, real.restart_api_server)
         await http.aclose()
         return
     data = tmp_path / "store.db" if name == "sqlite" else None
     async with ApiServer(data=data, listens=name == "http", runtime_config=SERVED) as embedded:
+        forget = _forgetting(embedded) if data is None else None
         if name != "http":
-            yield Chosen(InProcessTransport(embedded.handle), None)
+            yield Chosen(InProcessTransport(embedded.handle), None, forget)
             return
         made = HttpTransport(Config.from_kubeconfig(embedded.kubeconfig))
-        yield Chosen(made, embedded.kubeconfig)
+        yield Chosen(made, embedded.kubeconfig, forget)
         await made.aclose()
+
+
+def _forgetting(embedded: ApiServer) -> Forget:
+    async def forget() -> None:
+        store = embedded.app.engine.store
+        store.restore(store.snapshot())
+
+    return forget
+
+
+@pytest.fixture
+def listening(server: Chosen) -> None:
+    """That the server is reached by HTTP; for cases of what HTTP adds."""
+    if server.kubeconfig is None:
+        pytest.skip("without a socket there is no HTTP")
+
+
+@pytest.fixture
+def forget(server: Chosen) -> Forget:
+    """What makes the server forget the past."""
+    if server.forget is None:
+        pytest.skip("on a file the past is kept")
+    return server.forget
 
 
 @pytest.fixture
@@ -116,8 +170,17 @@ async def api(client: Client, transport: Transport, request: pytest.FixtureReque
     yield api
     exchanges = normalised(api)
     golden = Golden(request.node.path.stem.removeprefix("test_"))
-    if request.config.getoption("--record"):
+    if request.config.getoption("--record") and not request.node.stash[FAILED]:
         assert request.config.getoption("--server") == "real", "only the real server's answers are recorded"
         golden.record(request.node.name, exchanges)
     found = differences(exchanges, golden.expected(request.node.name))
     assert not found, "\n".join(found)
+
+
+@pytest_asyncio.fixture
+async def widgets(api: Api) -> AsyncIterator[Widgets]:
+    """A custom resource of the case's own group; gone afterwards, for a server with many of them is slow."""
+    widgets = Widgets(api)
+    yield widgets
+    with api.unrecorded():
+        await api.delete(widgets.definition)

@@ -5,5 +5,4 @@ from __future__ import annotations
 DIFFERENCES = {
     "test_a_token_is_issued_for_an_account": "service account tokens come with access control",
     "test_acting_as_somebody_else_has_their_rights": "impersonation and RBAC come with access control",
-    "test_warnings_of_the_server_are_logged": "the deprecation warnings of built-in kinds are not given yet",
 }

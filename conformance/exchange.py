@@ -16,7 +16,7 @@ from urllib.parse import urlencode
 
 from kubewright.client import Request, Response
 
-__all__ = ["Answer", "Api", "differences", "normalised"]
+__all__ = ["Answer", "Api", "differences", "is_gone", "is_served", "normalised"]
 
 _PATCHES = {
     "json": "application/json-patch+json",
@@ -28,7 +28,11 @@ _TOLD_HEADERS = ("content-type", "warning", "retry-after", "cache-control", "var
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
 _UID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _IDENTITY = ("operation", "manager", "apiVersion", "subresource")
+# What a patch made, as Go prints it: the order of fields is nobody's business.
+_PATCHED = re.compile(r'(Invalid value: )"\{(?:[^"\\]|\\.)*\}"')
 _PAUSE = 0.1
+_BREATH = 0.01
+_PATIENCE = 60.0
 _SUFFIX = "[bcdfghjklmnpqrstvwxz2456789]{5}"
 
 
@@ -57,11 +61,21 @@ class Answer:
         return {"status": self.status, "headers": headers, "body": self.body}
 
 
+def is_served(answer: Answer) -> bool:
+    """Whether something is there."""
+    return answer.status == 200
+
+
+def is_gone(answer: Answer) -> bool:
+    """Whether nothing is there."""
+    return answer.status == 404
+
+
 class Api:
     """One case's way to the server. ``{ns}`` in a path is the namespace of the case."""
 
     def __init__(self, send: Callable[[Request], Awaitable[Response]], namespace: str) -> None:
-        self._send = send
+        self.send = send
         self.namespace = namespace
         self.exchanges: list[dict[str, Any]] = []
         self.is_recording = True
@@ -81,10 +95,10 @@ class Api:
         content_type: str = "application/json",
     ) -> Answer:
         """Send one request; its answer becomes part of the case unless recording is paused."""
-        request = self._request(method, path, body, query=query, headers=headers, content_type=content_type)
-        return self._kept(request, Answer(await self._send(request)))
+        request = self.request(method, path, body, query=query, headers=headers, content_type=content_type)
+        return self._kept(request, Answer(await self.send(request)))
 
-    def _request(
+    def request(
         self,
         method: str,
         path: str,
@@ -94,6 +108,7 @@ class Api:
         headers: Mapping[str, str] | None = None,
         content_type: str = "application/json",
     ) -> Request:
+        """What would be sent."""
         target = path.replace("{ns}", self.namespace)
         if query:
             target += ("&" if "?" in target else "?") + urlencode(query)
@@ -128,16 +143,39 @@ class Api:
         """DELETE."""
         return await self.call("DELETE", path, body, **options)
 
+    async def glance(self, path: str, **options: Any) -> Answer:
+        """GET of what may be a watch: the server's whole answer, or what it says before it waits for changes."""
+        request = self.request("GET", path, **options)
+        request.streaming = not self.is_patient
+        return self._kept(request, Answer(await _until_quiet(await self.send(request))))
+
     async def watch(self, path: str, **query: Any) -> list[Any]:
         """The events of a watch that the server ends after a second."""
-        request = self._request("GET", path, query={"watch": "true", "timeoutSeconds": 1, **query})
-        request.streaming = not self.is_patient
-        answer = self._kept(request, Answer(await _until_quiet(await self._send(request))))
+        answer = await self.glance(path, query={"watch": "true", "timeoutSeconds": 1, **query})
         return [json.loads(line) for line in answer.text.splitlines() if line]
+
+    async def until(self, path: str, holds: Callable[[Answer], bool], **options: Any) -> Answer:
+        """GET again and again, unrecorded, until the answer is as wanted; that answer."""
+        with self.unrecorded():
+            async with asyncio.timeout(_PATIENCE):
+                answer = await self.get(path, **options)
+                while not holds(answer):
+                    await _breathe()
+                    answer = await self.get(path, **options)
+        return answer
+
+    def note(self, what: str, value: Any) -> None:
+        """Make a value that was found out part of the case, for answers that are too large to keep."""
+        self.exchanges.append({"noted": what, "value": json.loads(json.dumps(value))})
 
     def unrecorded(self) -> _Unrecorded:
         """``with api.unrecorded():`` requests inside are no part of what is compared."""
         return _Unrecorded(self)
+
+
+async def _breathe() -> None:
+    """Let the server go on: one in this process would never get its turn."""
+    await asyncio.sleep(_BREATH)
 
 
 async def _until_quiet(response: Response) -> Response:
@@ -157,12 +195,13 @@ async def _until_quiet(response: Response) -> Response:
 class _Unrecorded:
     def __init__(self, api: Api) -> None:
         self._api = api
+        self._before = api.is_recording
 
     def __enter__(self) -> None:
         self._api.is_recording = False
 
     def __exit__(self, *_: object) -> None:
-        self._api.is_recording = True
+        self._api.is_recording = self._before
 
 
 def normalised(api: Api) -> Any:
@@ -197,7 +236,9 @@ def _in_order(status: dict[str, Any]) -> dict[str, Any]:
     if len(causes) < 2:
         return status
     ordered = sorted(causes, key=lambda cause: (cause.get("field", ""), cause["message"]))
-    message = re.sub(r"\[.*\]", "[…]", status["message"], flags=re.DOTALL)
+    message = status["message"]
+    if status["reason"] == "Invalid":
+        message = re.sub(r"\[.*\]", "[…]", message, flags=re.DOTALL)
     return {**status, "message": message, "details": {**status["details"], "causes": ordered}}
 
 
@@ -221,7 +262,7 @@ class _Normaliser:
         for groups in ("groups", "items"):
             if value.get("kind") in ("APIGroupList", "APIGroupDiscoveryList") and groups in value:
                 value = {**value, groups: [found for found in value[groups] if not _is_of_a_case(found)]}
-        if value.get("reason") == "Invalid":
+        if value.get("reason") in ("Invalid", "Conflict"):
             value = _in_order(value)
         is_list = isinstance(value.get("items"), list) and isinstance(value.get("metadata"), dict)
         result = {}
@@ -230,7 +271,7 @@ class _Normaliser:
                 item = {k: f"<{k} of a list>" if k in ("resourceVersion", "continue") else v for k, v in item.items()}
             if key == "managedFields" and isinstance(item, list) and not self._is_timed:
                 item = sorted(item, key=lambda entry: [entry.get(part, "") for part in _IDENTITY])
-            result[key] = self.value(item, key)
+            result[key.replace(self._namespace, "<namespace>")] = self.value(item, key)
         generate = value.get("generateName")
         if isinstance(generate, str) and generate and isinstance(result.get("name"), str):
             pattern = re.escape(generate[:58]) + _SUFFIX
@@ -247,10 +288,12 @@ class _Normaliser:
         if "\n" in text and text.startswith('{"type":"'):
             return "\n".join(json.dumps(self.value(json.loads(line)), sort_keys=True) for line in text.splitlines())
         text = text.replace(self._namespace, "<namespace>")
+        text = _PATCHED.sub(r'\1"<object>"', text)
         text = _TIME.sub(lambda found: "<micro time>" if found.group(1) else "<time>", text)
         text = _UID.sub(lambda found: self._token("uid", found.group()), text)
         text = re.sub(r"(resourceVersion=|continue=)[^&\s]+", r"\1…", text)
         text = re.sub(r'(resourceVersion\\*":\\*")\d+', r"\1…", text)
         text = re.sub(r"(ResourceVersion in record \()\d+", r"\1…", text)
+        text = re.sub(r"\(\{[^(]* \.\.\.\)", "(<body>)", text)
         text = re.sub(r"\b10\.0\.0\.\d+\b", "<cluster address>", text)
         return re.sub(r"(resource version: )\d+( \(\d+\))?", r"\1…", text)

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Golden"]
+__all__ = ["FOLDER", "Golden"]
 
 FOLDER = Path(__file__).parent / "golden"
 

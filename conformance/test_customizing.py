@@ -6,8 +6,11 @@ from typing import Any
 
 import pytest
 
-from conformance.exchange import Api
+from conformance.exchange import Api, is_gone, is_served
 from conformance.objects import CRDS, crd
+from conformance.widgets import Widgets
+
+pytestmark = pytest.mark.section("1.11")
 
 SPEC = {
     "type": "object",
@@ -39,46 +42,20 @@ SCHEMA = {
 }
 
 
-class Widgets:
-    """A custom resource of the case's own group."""
-
-    def __init__(self, api: Api) -> None:
-        self.api = api
-        self.group = f"{api.namespace}.example.com"
-        self.path = f"/apis/{self.group}/v1/namespaces/{{ns}}/widgets"
-        self.definition = f"{CRDS}/widgets.{self.group}"
-
-    async def install(self, schema: dict[str, Any] = SCHEMA, **version: Any) -> None:
-        with self.api.unrecorded():
-            await self.api.post(CRDS, crd("widgets", self.group, schema, **version))
-            while (await self.api.get(self.path)).status != 200:
-                pass
-
-    def widget(self, name: str = "w", **content: Any) -> dict[str, Any]:
-        return {"apiVersion": f"{self.group}/v1", "kind": "Widget", "metadata": {"name": name}, **content}
-
-
-@pytest.fixture
-def widgets(api: Api) -> Widgets:
-    return Widgets(api)
-
-
 async def test_a_definition_is_filled_in_and_established(api: Api, widgets: Widgets):
     await api.post(CRDS, crd("widgets", widgets.group))
-    with api.unrecorded():
-        while '"reason":"InitialNamesAccepted"' not in (await api.get(widgets.definition)).text:
-            pass
+    await api.until(widgets.definition, lambda found: '"reason":"InitialNamesAccepted"' in found.text)
     await api.get(widgets.definition)
 
 
 async def test_an_object_is_defaulted(api: Api, widgets: Widgets):
-    await widgets.install()
+    await widgets.install(SCHEMA)
     await api.post(widgets.path, widgets.widget(spec={"size": 2, "parts": [{"name": "a"}]}))
     await api.get(widgets.path)
 
 
 async def test_an_object_is_pruned(api: Api, widgets: Widgets):
-    await widgets.install()
+    await widgets.install(SCHEMA)
     spec = {"size": 2, "nope": 1, "free": {"any": {"thing": 1}}, "parts": [{"name": "a", "x": 1}], "map": {"k": 1}}
     await api.post(widgets.path, widgets.widget(spec=spec, extra=1))
 
@@ -112,12 +89,12 @@ async def test_an_object_is_pruned(api: Api, widgets: Widgets):
     ],
 )
 async def test_what_a_schema_says_of_a_spec(api: Api, widgets: Widgets, spec: Any):
-    await widgets.install()
+    await widgets.install(SCHEMA)
     await api.post(widgets.path, widgets.widget(spec=spec))
 
 
 async def test_generation_without_a_status_door(api: Api, widgets: Widgets):
-    await widgets.install()
+    await widgets.install(SCHEMA)
     await api.post(widgets.path, widgets.widget(spec={"size": 1}))
     await api.patch(widgets.path + "/w", {"metadata": {"labels": {"a": "b"}}})
     await api.patch(widgets.path + "/w", {"status": {"ready": 1}})
@@ -125,7 +102,7 @@ async def test_generation_without_a_status_door(api: Api, widgets: Widgets):
 
 
 async def test_generation_with_a_status_door(api: Api, widgets: Widgets):
-    await widgets.install(subresources={"status": {}})
+    await widgets.install(SCHEMA, subresources={"status": {}})
     await api.post(widgets.path, widgets.widget(spec={"size": 1}, status={"ready": 9}))
     await api.patch(widgets.path + "/w", {"status": {"ready": 1}})
     await api.patch(
@@ -135,7 +112,7 @@ async def test_generation_with_a_status_door(api: Api, widgets: Widgets):
 
 
 async def test_an_update_wants_a_version(api: Api, widgets: Widgets):
-    await widgets.install()
+    await widgets.install(SCHEMA)
     created = await api.post(widgets.path, widgets.widget(spec={"size": 1}))
     await api.put(widgets.path + "/w", widgets.widget(spec={"size": 2}))
     await api.put(widgets.path + "/w", created.body | {"spec": {"size": 2}})
@@ -143,7 +120,7 @@ async def test_an_update_wants_a_version(api: Api, widgets: Widgets):
 
 async def test_a_scale_door(api: Api, widgets: Widgets):
     scale = {"specReplicasPath": ".spec.size", "statusReplicasPath": ".status.ready"}
-    await widgets.install(subresources={"status": {}, "scale": scale})
+    await widgets.install(SCHEMA, subresources={"status": {}, "scale": scale})
     await api.post(widgets.path, widgets.widget(spec={"size": 1}))
     await api.get(widgets.path + "/w/scale")
     await api.patch(widgets.path + "/w/scale", {"spec": {"replicas": 4}})
@@ -151,7 +128,7 @@ async def test_a_scale_door(api: Api, widgets: Widgets):
 
 
 async def test_apply_follows_the_schemas_lists(api: Api, widgets: Widgets):
-    await widgets.install()
+    await widgets.install(SCHEMA)
     one = widgets.widget(spec={"size": 1, "parts": [{"name": "a", "n": 1}], "tags": ["x"]})
     two = widgets.widget(spec={"size": 1, "parts": [{"name": "b", "n": 2}], "tags": ["y"]})
     await api.patch(widgets.path + "/w", one, type="apply", query={"fieldManager": "one"})
@@ -161,13 +138,13 @@ async def test_apply_follows_the_schemas_lists(api: Api, widgets: Widgets):
 
 @pytest.mark.parametrize("validation", ["Strict", "Warn", "Ignore"])
 async def test_unknown_fields_of_a_custom_resource(api: Api, widgets: Widgets, validation: str):
-    await widgets.install()
+    await widgets.install(SCHEMA)
     body = widgets.widget(spec={"size": 1, "zz": 1, "aa": 2}, extra=1)
     await api.post(widgets.path, body, query={"fieldValidation": validation})
 
 
 async def test_selectable_fields(api: Api, widgets: Widgets):
-    await widgets.install(selectableFields=[{"jsonPath": ".spec.color"}])
+    await widgets.install(SCHEMA, selectableFields=[{"jsonPath": ".spec.color"}])
     await api.post(widgets.path, widgets.widget("a", spec={"size": 1}))
     await api.post(widgets.path, widgets.widget("b", spec={"size": 1, "color": "blue"}))
     await api.get(widgets.path, query={"fieldSelector": "spec.color=blue"})
@@ -178,10 +155,7 @@ async def test_two_versions_of_one_object(api: Api, widgets: Widgets):
     definition = crd("widgets", widgets.group)
     first = definition["spec"]["versions"][0]
     definition["spec"]["versions"].append({**first, "name": "v2", "storage": False, "deprecated": True})
-    with api.unrecorded():
-        await api.post(CRDS, definition)
-        while (await api.get(widgets.path.replace("/v1/", "/v2/"))).status != 200:
-            pass
+    await widgets.install_definition(definition, widgets.path.replace("/v1/", "/v2/"))
     await api.post(widgets.path, widgets.widget(spec={"a": 1}))
     await api.get(widgets.path.replace("/v1/", "/v2/") + "/w")
     await api.get(widgets.path.replace("/v1/", "/v2/"))
@@ -189,21 +163,18 @@ async def test_two_versions_of_one_object(api: Api, widgets: Widgets):
 
 
 async def test_discovery_of_a_custom_resource(api: Api, widgets: Widgets):
-    await widgets.install(subresources={"status": {}})
-    with api.unrecorded():
-        while (await api.get(f"/apis/{widgets.group}/v1")).status != 200:
-            pass
+    await widgets.install(SCHEMA, subresources={"status": {}})
+    await api.until(f"/apis/{widgets.group}/v1", is_served)
     await api.get(f"/apis/{widgets.group}/v1")
     await api.get(f"/apis/{widgets.group}")
 
 
 async def test_a_definition_that_is_deleted_takes_its_objects(api: Api, widgets: Widgets):
-    await widgets.install()
+    await widgets.install(SCHEMA)
     await api.post(widgets.path, widgets.widget(spec={"size": 1}))
     await api.delete(widgets.definition)
-    with api.unrecorded():
-        while (await api.get(widgets.path)).status == 200 or (await api.get(widgets.definition)).status == 200:
-            pass
+    await api.until(widgets.path, is_gone)
+    await api.until(widgets.definition, is_gone)
     await api.get(widgets.path)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from conformance.conftest import Chosen
+from conformance.conftest import FAILED, Chosen
 from conformance.exchange import differences
 from conformance.golden import Golden
 from conformance.objects import config_map, deployment
@@ -66,7 +66,7 @@ async def kubectl(
     kubectl = Kubectl(require_binaries().kubectl, server.kubeconfig, client.namespace, tmp_path)
     yield kubectl
     golden = Golden("kubectl")
-    if request.config.getoption("--record"):
+    if request.config.getoption("--record") and not request.node.stash[FAILED]:
         golden.record(request.node.name, kubectl.told)
     found = differences(kubectl.told, golden.expected(request.node.name))
     assert not found, "\n".join(found)

@@ -7,6 +7,8 @@ import pytest
 from conformance.exchange import Api
 from conformance.objects import DEPLOYMENTS, MAPS, PODS, config_map, deployment, pod
 
+pytestmark = pytest.mark.section("1.4")
+
 
 async def test_a_created_object_is_stamped(api: Api):
     await api.post(MAPS, config_map(k="v"))
@@ -171,3 +173,69 @@ async def test_a_subresource_that_the_kind_does_not_have(api: Api):
     await api.post(MAPS, config_map())
     await api.get(MAPS + "/a/status")
     await api.get(PODS + "/a/nothing")
+
+
+async def test_the_finalizers_of_clients_are_kept_in_order(api: Api):
+    await api.post(MAPS, {"metadata": {"name": "a", "finalizers": ["example.com/b", "example.com/a"]}})
+    await api.patch(MAPS + "/a", {"metadata": {"finalizers": ["example.com/a", "example.com/b"]}}, type="strategic")
+    await api.patch(MAPS + "/a", {"metadata": {"finalizers": []}})
+
+
+async def test_what_an_update_cannot_change(api: Api):
+    created = (await api.post(DEPLOYMENTS, deployment())).body
+    metadata = {
+        **created["metadata"],
+        "creationTimestamp": "2001-01-01T00:00:00Z",
+        "deletionTimestamp": "2001-01-01T00:00:00Z",
+        "deletionGracePeriodSeconds": 5,
+        "generation": 77,
+        "selfLink": "/x",
+        "generateName": "gen-",
+    }
+    await api.put(DEPLOYMENTS + "/d", {**created, "metadata": metadata})
+    await api.patch(DEPLOYMENTS + "/d", {"metadata": {"generation": 99, "creationTimestamp": None}})
+    await api.patch(DEPLOYMENTS + "/d", {"metadata": {"uid": None, "resourceVersion": None}})
+
+
+async def test_a_generated_name_wants_a_prefix_that_may_be_one(api: Api):
+    for prefix in ("Bad_", "", "a.b-", "x" * 300):
+        with api.unrecorded():
+            answer = await api.post(MAPS, {"metadata": {"generateName": prefix}})
+        causes = answer.body.get("details", {}).get("causes", ())
+        api.note(prefix, [answer.status, [(cause["field"], cause["reason"]) for cause in causes]])
+
+
+async def test_generated_names_differ_and_are_of_few_letters(api: Api):
+    with api.unrecorded():
+        answers = [await api.post(MAPS, {"metadata": {"generateName": "g-"}}) for _ in range(8)]
+    names = {answer.body["metadata"]["name"] for answer in answers}
+
+    assert len(names) == 8
+    assert set("".join(name.removeprefix("g-") for name in names)) <= set("bcdfghjklmnpqrstvwxz2456789")
+    assert all(answer.body["metadata"]["generateName"] == "g-" for answer in answers)
+
+
+async def test_owners_are_one_for_each_uid(api: Api):
+    owner = {"apiVersion": "v1", "kind": "ConfigMap", "name": "o", "uid": "11111111-1111-4111-8111-111111111111"}
+    other = {**owner, "name": "p", "uid": "22222222-2222-4222-8222-222222222222"}
+    await api.post(MAPS, {"metadata": {"name": "a", "ownerReferences": [owner, {**owner, "controller": True}]}})
+    await api.post(MAPS, {"metadata": {"name": "b", "ownerReferences": [owner, other, owner]}})
+    both = [{**owner, "controller": True}, {**other, "controller": True}]
+    await api.post(MAPS, {"metadata": {"name": "c", "ownerReferences": both}})
+    await api.post(MAPS, {"metadata": {"name": "d"}})
+    await api.patch(MAPS + "/d", {"metadata": {"ownerReferences": [owner, owner]}})
+    await api.put(MAPS + "/d", {"metadata": {"name": "d", "ownerReferences": [other, other]}})
+
+
+async def test_lists_of_all_namespaces_and_of_none(api: Api):
+    await api.post(MAPS, config_map("a", labels={"of": api.namespace}))
+    await api.get("/api/v1/configmaps", query={"labelSelector": f"of={api.namespace}"})
+    await api.get("/api/v1/configmaps", query={"fieldSelector": f"metadata.namespace={api.namespace},metadata.name=a"})
+    await api.get("/api/v1/namespaces", query={"fieldSelector": f"metadata.name={api.namespace}"})
+
+
+async def test_the_label_of_a_namespace_is_its_name(api: Api):
+    path = "/api/v1/namespaces/{ns}"
+    await api.patch(path, {"metadata": {"labels": {"kubernetes.io/metadata.name": "other"}}})
+    await api.patch(path, {"metadata": {"labels": None}})
+    await api.put(path, {"metadata": {"name": api.namespace}})

@@ -9,6 +9,8 @@ import pytest
 from conformance.exchange import Api
 from conformance.objects import DEPLOYMENTS, MAPS, PODS, config_map, deployment, pod
 
+pytestmark = pytest.mark.section("1.9")
+
 
 async def apply(api: Api, path: str, body: Any, manager: str = "m", **query: Any) -> Any:
     return await api.patch(path, body, type="apply", query={"fieldManager": manager, **query})
@@ -221,3 +223,187 @@ async def test_field_validation_of_a_patch(api: Api, type: str):
     assert refused.body["message"].endswith(
         'strict decoding error: unknown field "more", unknown field "spec.nonsense"'
     )
+
+
+LABELLED = {"metadata": {"name": "a", "labels": {"a/b": "1", "m~n": "2"}}, "data": {"k": "v"}}
+
+
+@pytest.mark.parametrize(
+    "operations",
+    [
+        [{"op": "remove", "path": "/metadata/labels/a~1b"}],
+        [{"op": "replace", "path": "/metadata/labels/m~0n", "value": "3"}],
+        [
+            {"op": "add", "path": "/metadata/finalizers", "value": []},
+            {"op": "add", "path": "/metadata/finalizers/-", "value": "example.com/f"},
+        ],
+        [
+            {"op": "add", "path": "/metadata/finalizers", "value": ["example.com/b"]},
+            {"op": "add", "path": "/metadata/finalizers/0", "value": "example.com/a"},
+        ],
+        [
+            {"op": "add", "path": "/metadata/finalizers", "value": ["example.com/b"]},
+            {"op": "add", "path": "/metadata/finalizers/5", "value": "x"},
+        ],
+        [
+            {"op": "add", "path": "/metadata/finalizers", "value": ["example.com/b"]},
+            {"op": "remove", "path": "/metadata/finalizers/-1"},
+        ],
+        [{"op": "add", "path": "", "value": {"metadata": {"name": "a"}}}],
+        [{"op": "replace", "path": "/data", "value": None}],
+        [{"op": "test", "path": "/data", "value": {"k": "v"}}],
+        [{"op": "test", "path": "/nope", "value": None}],
+        [{"op": "test", "path": "/data/k", "value": None}],
+        [{"op": "add", "path": "/data/a/b", "value": "x"}],
+        [{"op": "move", "from": "/nope", "path": "/data/l"}],
+        [{"op": "copy", "from": "/metadata/labels", "path": "/metadata/annotations"}],
+        [{"op": "replace", "path": "/metadata/name", "value": "b"}],
+        [{"op": "add", "path": "/metadata/resourceVersion", "value": "1"}],
+        [{"op": "add", "path": "/data/n", "value": 5}],
+        [{"op": "remove"}],
+        [{"path": "/data"}],
+        [{"op": "add", "path": "/data/k"}],
+    ],
+)
+async def test_operations(api: Api, operations: list[Any]):
+    with api.unrecorded():
+        await api.post(MAPS, LABELLED)
+    await api.patch(MAPS + "/a", operations, type="json")
+
+
+async def test_so_many_operations_are_refused(api: Api):
+    with api.unrecorded():
+        await api.post(MAPS, config_map(k="v"))
+    operations = [{"op": "test", "path": "/data/k", "value": "v"}] * 10_001
+    await api.patch(MAPS + "/a", operations, type="json")
+    with api.unrecorded():
+        answer = await api.patch(MAPS + "/a", operations[:-1], type="json")
+
+    assert answer.status == 200
+
+
+@pytest.mark.parametrize(
+    "patch",
+    [
+        {"metadata": {"labels": {"x": None, "y": "1"}}},
+        {"metadata": {"labels": None}},
+        {"metadata": None},
+        {"data": {"k": {"deep": None}}},
+        {"kind": "Secret"},
+        {"apiVersion": "v2"},
+        {"kind": None, "apiVersion": None},
+        {"metadata": {"namespace": "other"}},
+        {"binaryData": {"b": "eA=="}},
+        {"data": []},
+        "text",
+        5,
+        None,
+    ],
+)
+async def test_a_merge_patch_of_more_shapes(api: Api, patch: Any):
+    with api.unrecorded():
+        await api.post(MAPS, config_map(k="v", labels={"x": "1"}))
+    await api.patch(MAPS + "/a", b"null" if patch is None else patch)
+
+
+LISTS = {
+    "containers": [
+        {"name": "c", "image": "i:1", "env": [{"name": "A", "value": "1"}, {"name": "B", "value": "2"}], "args": ["x"]},
+        {"name": "d", "image": "i:1"},
+    ],
+    "tolerations": [{"key": "k", "operator": "Exists"}],
+    "imagePullSecrets": [{"name": "one"}],
+}
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"containers": [{"name": "c", "env": [{"name": "B", "$patch": "delete"}, {"name": "C", "value": "3"}]}]},
+        {"containers": [{"name": "c", "env": [{"$patch": "replace"}, {"name": "Z", "value": "9"}]}]},
+        {"containers": [{"name": "c", "args": ["y", "z"]}]},
+        {"containers": [{"name": "c", "args": None, "env": None}]},
+        {"$setElementOrder/containers": [{"name": "d"}, {"name": "c"}], "containers": [{"name": "d", "image": "i:2"}]},
+        {"$setElementOrder/containers": [{"name": "nope"}], "containers": [{"name": "d", "image": "i:2"}]},
+        {"containers": [{"name": "d", "$patch": "merge", "image": "i:3"}]},
+        {"containers": [{"name": "d", "$patch": "nonsense"}]},
+        {"containers": "x"},
+        {"$patch": "replace", "containers": [{"name": "e", "image": "i:4"}]},
+        {"$patch": "delete"},
+        {"imagePullSecrets": [{"name": "two"}]},
+        {"tolerations": [{"key": "l", "operator": "Exists"}]},
+        {"$retainKeys": ["containers"]},
+    ],
+)
+async def test_a_strategic_patch_of_lists(api: Api, spec: dict[str, Any]):
+    body = deployment()
+    body["spec"]["template"]["spec"] = LISTS
+    with api.unrecorded():
+        await api.post(DEPLOYMENTS, body)
+    await api.patch(DEPLOYMENTS + "/d", {"spec": {"template": {"spec": spec}}}, type="strategic")
+
+
+async def test_single_values_are_deleted_from_a_list(api: Api):
+    finalizers = ["example.com/a", "example.com/b", "example.com/c"]
+    with api.unrecorded():
+        await api.post(MAPS, {"metadata": {"name": "a", "finalizers": finalizers}})
+    patch: Any = {"metadata": {"$deleteFromPrimitiveList/finalizers": ["example.com/b", "example.com/nope"]}}
+    await api.patch(MAPS + "/a", patch, type="strategic")
+    patch = {"metadata": {"$setElementOrder/finalizers": ["example.com/c", "example.com/d", "example.com/a"]}}
+    patch["metadata"]["finalizers"] = ["example.com/d"]
+    await api.patch(MAPS + "/a", patch, type="strategic")
+
+
+async def test_ports_of_a_service_are_merged_by_port(api: Api):
+    services = "/api/v1/namespaces/{ns}/services"
+    ports = [{"name": "a", "port": 80}, {"name": "b", "port": 81}]
+    with api.unrecorded():
+        await api.post(services, {"metadata": {"name": "s"}, "spec": {"ports": ports, "selector": {"x": "y"}}})
+    patch = {"spec": {"ports": [{"port": 81, "targetPort": 8081}, {"port": 80, "$patch": "delete"}]}}
+    await api.patch(services + "/s", patch, type="strategic")
+
+
+@pytest.mark.parametrize(
+    "type", ["application/json", "text/plain", "application/json-patch", "application/merge-patch"]
+)
+async def test_a_patch_of_an_unknown_type(api: Api, type: str):
+    with api.unrecorded():
+        await api.post(MAPS, config_map())
+    await api.patch(MAPS + "/a", {}, type=type)
+
+
+@pytest.mark.parametrize("type", ["json", "merge", "strategic"])
+async def test_a_patch_that_is_malformed(api: Api, type: str):
+    with api.unrecorded():
+        await api.post(MAPS, config_map())
+    await api.patch(MAPS + "/a", b"{", type=type)
+    await api.patch(MAPS + "/a", b"", type=type)
+
+
+@pytest.mark.parametrize("type", ["merge", "strategic"])
+async def test_a_dry_run_of_a_patch(api: Api, type: str):
+    created = await api.post(MAPS, config_map(k="v"))
+    answer = await api.patch(MAPS + "/a", {"data": {"k": "w"}}, type=type, query={"dryRun": "All"})
+    await api.get(MAPS + "/a")
+
+    assert answer.body["data"] == {"k": "w"}
+    assert answer.body["metadata"]["resourceVersion"] == created.body["metadata"]["resourceVersion"]
+
+
+async def test_a_dry_run_of_an_update_and_of_a_creation_by_it(api: Api):
+    await api.post(MAPS, config_map(k="v"))
+    await api.put(MAPS + "/a", config_map(k="w"), query={"dryRun": "All"})
+    leases = "/apis/coordination.k8s.io/v1/namespaces/{ns}/leases"
+    await api.put(leases + "/l", {"metadata": {"name": "l"}}, query={"dryRun": "All"})
+    await api.get(leases + "/l")
+
+
+async def test_a_dry_run_is_asked_for_in_one_word(api: Api):
+    await api.post(MAPS, config_map(), query=[("dryRun", "All"), ("dryRun", "All")])
+    await api.post(MAPS, config_map(), query=[("dryRun", "All"), ("dryRun", "None")])
+    await api.post(MAPS, config_map(), query={"dryRun": "all"})
+
+
+@pytest.mark.parametrize("manager", ["", "a" * 128, "a" * 129, "ä" * 64, "ä" * 65, "a b", "tab\t", "\u200b", "a/b"])
+async def test_names_of_managers(api: Api, manager: str):
+    await api.post(MAPS, config_map(k="v"), query={"fieldManager": manager})

@@ -13,6 +13,8 @@ import pytest
 from conformance.exchange import Api
 from conformance.objects import DEPLOYMENTS, MAPS, config_map, deployment
 
+pytestmark = pytest.mark.section("7")
+
 MANAGERS = ("one", "two", "three")
 KEYS = ("a", "b", "c")
 SIDECARS = ({"name": "x", "image": "x:1"}, {"name": "y", "image": "y:1", "args": ["-v"]})

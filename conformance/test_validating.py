@@ -8,6 +8,9 @@ import pytest
 
 from conformance.exchange import Api
 from conformance.objects import DEPLOYMENTS, MAPS, PODS, config_map, deployment, pod
+from conformance.test_kinds import KINDS, name_in
+
+pytestmark = pytest.mark.section("1.10")
 
 SERVICES = "/api/v1/namespaces/{ns}/services"
 SECRETS = "/api/v1/namespaces/{ns}/secrets"
@@ -142,3 +145,165 @@ async def test_a_role_cannot_be_exchanged(api: Api):
 )
 async def test_metadata_that_is_refused(api: Api, metadata: dict[str, Any]):
     await api.post(MAPS, {"metadata": {"name": "a", **metadata}})
+
+
+IMMUTABLE: dict[str, list[dict[str, Any]]] = {
+    "statefulsets": [
+        {"spec": {"serviceName": "other"}},
+        {"spec": {"podManagementPolicy": "Parallel"}},
+        {"spec": {"selector": {"matchLabels": {"x": "y"}}}},
+        {"spec": {"replicas": 2}},
+        {"spec": {"minReadySeconds": 3}},
+    ],
+    "daemonsets": [{"spec": {"selector": {"matchLabels": {"x": "y"}}}}, {"spec": {"minReadySeconds": 3}}],
+    "replicasets": [{"spec": {"selector": {"matchLabels": {"x": "y"}}}}],
+    "jobs": [
+        {"spec": {"completions": 5}},
+        {"spec": {"backoffLimit": 5}},
+        {"spec": {"suspend": True}},
+        {"spec": {"completionMode": "Indexed"}},
+        {"spec": {"manualSelector": True}},
+    ],
+    "services": [
+        {"spec": {"clusterIP": "10.0.0.77"}},
+        {"spec": {"clusterIP": ""}},
+        {"spec": {"type": "NodePort"}},
+        {"spec": {"ipFamilies": ["IPv6"]}},
+    ],
+    "persistentvolumeclaims": [
+        {"spec": {"accessModes": ["ReadOnlyMany"]}},
+        {"spec": {"storageClassName": "x"}},
+        {"spec": {"resources": {"requests": {"storage": "1Mi"}}}},
+    ],
+    "secrets": [{"type": "x"}, {"immutable": True}, {"immutable": None}],
+    "roles": [{"rules": [{"verbs": []}]}],
+    "storageclasses": [{"provisioner": "x"}, {"parameters": {"a": "b"}}, {"reclaimPolicy": "Retain"}],
+    "priorityclasses": [{"value": 6}, {"preemptionPolicy": "Never"}, {"globalDefault": False}],
+    "persistentvolumes": [{"spec": {"hostPath": {"path": "/y"}}}, {"spec": {"capacity": {"storage": "2Gi"}}}],
+    "endpointslices": [{"addressType": "IPv6"}],
+    "runtimeclasses": [{"handler": "other"}],
+    "ingressclasses": [{"spec": {"controller": "example.com/other"}}],
+    "csidrivers": [{"spec": {"attachRequired": False}}],
+    "leases": [{"spec": {"leaseDurationSeconds": 0}}, {"spec": {"leaseTransitions": -1}}],
+    "poddisruptionbudgets": [{"spec": {"maxUnavailable": 1}}, {"spec": {"minAvailable": None, "maxUnavailable": 1}}],
+    "networkpolicies": [{"spec": {"policyTypes": ["Nonsense"]}}],
+    "cronjobs": [
+        {"spec": {"schedule": "nonsense"}},
+        {"spec": {"timeZone": "Mars/Crater"}},
+        {"spec": {"concurrencyPolicy": "X"}},
+    ],
+    "horizontalpodautoscalers": [{"spec": {"minReplicas": 5}}, {"spec": {"maxReplicas": 0}}],
+    "namespaces": [{"metadata": {"labels": {"a b": "c"}}}],
+    "pods": [
+        {"spec": {"nodeName": "n"}},
+        {"spec": {"activeDeadlineSeconds": 5}},
+        {"spec": {"hostNetwork": True}},
+        {"spec": {"tolerations": []}},
+        {"spec": {"terminationGracePeriodSeconds": 1}},
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("plural", "index"), [(plural, i) for plural in IMMUTABLE for i in range(len(IMMUTABLE[plural]))]
+)
+async def test_what_may_change_in_each_kind(api: Api, plural: str, index: int):
+    kind = KINDS[plural]
+    name = name_in(api, kind)
+    with api.unrecorded():
+        await api.post(kind.path, {"metadata": {"name": name}, **kind.content})
+        answer = await api.patch(f"{kind.path}/{name}", IMMUTABLE[plural][index])
+        await api.delete(f"{kind.path}/{name}")
+    api.note("answer", answer.body if answer.status != 200 else answer.status)
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    [
+        {"name": "a", "labels": {"a" * 64: "b"}},
+        {"name": "a", "labels": {"a": "b" * 64}},
+        {"name": "a", "labels": {"-a": "b"}},
+        {"name": "a", "labels": {"Example.com/a": "b"}},
+        {"name": "a", "labels": {"": "b"}},
+        {"name": "a", "annotations": {"A/b": "any value: \u2603\n"}},
+        {"name": "a", "annotations": {"b c": "x"}},
+        {"name": "a", "annotations": {"big": "x" * (256 << 10)}},
+        {"name": "a", "finalizers": ["a/b/c", "example.com/ok", "kubernetes"]},
+        {"name": "a", "ownerReferences": [{"apiVersion": "", "kind": "", "name": "", "uid": ""}]},
+        {"name": "a", "ownerReferences": [{"apiVersion": "v1", "kind": "Event", "name": "e", "uid": "u"}]},
+        {"name": "a", "managedFields": [{"operation": "X"}]},
+        {"name": "a", "generation": -1},
+        {"name": "a", "deletionGracePeriodSeconds": -1},
+    ],
+    ids=range(14),
+)
+async def test_metadata_of_many_shapes(api: Api, metadata: dict[str, Any]):
+    await api.post(MAPS, {"metadata": metadata})
+
+
+@pytest.mark.parametrize(
+    ("plural", "name"),
+    [
+        ("pods", "a.b"),
+        ("services", "1a"),
+        ("services", "a.b"),
+        ("services", "a" * 64),
+        ("configmaps", "a" * 253),
+        ("serviceaccounts", "a.b"),
+        ("deployments", "a_b"),
+        ("statefulsets", "a.b"),
+        ("statefulsets", "a" * 64),
+        ("jobs", "a" * 64),
+        ("cronjobs", "a" * 53),
+        ("roles", "any:thing.Goes_here"),
+        ("rolebindings", "a/b"),
+        ("leases", "a.b.c"),
+        ("networkpolicies", "-"),
+        ("endpointslices", "A"),
+        ("limitranges", "a b"),
+    ],
+)
+async def test_names_of_each_kind(api: Api, plural: str, name: str):
+    kind = KINDS[plural]
+    with api.unrecorded():
+        answer = await api.post(kind.path, {"metadata": {"name": name}, **kind.content})
+    api.note("answer", answer.body if answer.status != 201 else answer.status)
+
+
+@pytest.mark.parametrize("name", ["Upper", "a.b", "a" * 64, "-a", "1", "a_b"])
+async def test_names_of_namespaces(api: Api, name: str):
+    await api.post("/api/v1/namespaces", {"metadata": {"name": name}}, query={"dryRun": "All"})
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        {"data": {"a b": "x"}},
+        {"data": {"..": "x"}},
+        {"data": {"": "x"}},
+        {"data": {"k": "x"}, "binaryData": {"k": "eA=="}},
+        {"data": {"a" * 254: "x"}},
+        {"binaryData": {"ok": "//79"}},
+        {"immutable": True},
+    ],
+)
+async def test_the_content_of_a_config_map(api: Api, content: dict[str, Any]):
+    await api.post(MAPS, {"metadata": {"name": "a"}, **content})
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        {"type": "kubernetes.io/tls"},
+        {"type": "kubernetes.io/tls", "data": {"tls.crt": "eA==", "tls.key": "eA=="}},
+        {"type": "kubernetes.io/basic-auth"},
+        {"type": "kubernetes.io/ssh-auth", "data": {"ssh-privatekey": ""}},
+        {"type": "kubernetes.io/dockerconfigjson", "data": {".dockerconfigjson": "eA=="}},
+        {"type": "kubernetes.io/dockercfg", "data": {".dockercfg": "e30="}},
+        {"type": "kubernetes.io/service-account-token"},
+        {"stringData": {"a": "\u2603"}},
+        {"stringData": {"a b": "x"}},
+    ],
+)
+async def test_secrets_of_each_type(api: Api, content: dict[str, Any]):
+    await api.post(SECRETS, {"metadata": {"name": "s"}, **content})

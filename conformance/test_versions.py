@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from conformance.exchange import Api
+
+pytestmark = pytest.mark.section("1.4")
 
 CORE = "/api/v1/namespaces/{ns}/events"
 EVENTS = "/apis/events.k8s.io/v1/namespaces/{ns}/events"

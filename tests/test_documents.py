@@ -6,9 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.documents import PAGES, run_page
+from tests.documents import PAGES, ROOT, run_page
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: f"{page.parent.name}/{page.name}")
 def test_the_blocks_of_a_page_run(page: Path, capsys: pytest.CaptureFixture[str]):
     assert run_page(page)
+
+
+@pytest.mark.parametrize("example", ["read_what_was_asked", "go_back", "go_two_ways"])
+async def test_the_examples_of_the_servers_guide_do_what_they_say(example: str, capsys: pytest.CaptureFixture[str]):
+    await run_page(ROOT / "docs/guide/apiserver.md")[example]()

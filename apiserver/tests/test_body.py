@@ -234,21 +234,31 @@ def test_what_is_no_unicode_is_replaced_as_go_does(data, expected):
 @pytest.mark.parametrize(
     ("data", "expected"),
     [
-        (b"1.0", 1),
-        (b"1e3", 1000),
+        (b"1.0", 1.0),
+        (b"1e3", 1000.0),
         (b"1.5", 1.5),
-        (b"-0.0", 0),
+        (b"-0.0", -0.0),
         (b"9223372036854775807", 9223372036854775807),
         (b"9223372036854775808", 9.223372036854776e18),
         (b"18446744073709551616", 1.8446744073709552e19),
         (b"1e21", 1e21),
     ],
 )
-def test_a_number_without_a_type_is_an_integer_if_64_bits_hold_it(data, expected):
+def test_a_number_without_a_type_is_an_integer_if_it_is_written_so_and_64_bits_hold_it(data, expected):
     value = read_untyped(data)
 
     assert value == expected
     assert type(value) is type(expected)
+
+
+@pytest.mark.parametrize(("text", "expected"), [("1.0", 1), ("1e3", 1000), ("1.5", 1.5), ("1e21", 1e21)])
+def test_a_whole_number_in_yaml_is_an_integer(text, expected):
+    bodies = [
+        read_body(template.encode() % text.encode(), "application/yaml", "X") for template in ('{"a": %s}', "a: %s")
+    ]
+
+    assert [body.value for body in bodies] == [{"a": expected}] * 2
+    assert {type(body.value["a"]) for body in bodies} == {type(expected)}
 
 
 @pytest.mark.parametrize(

@@ -119,13 +119,13 @@ def test_a_later_operation_does_not_change_what_an_earlier_one_copied():
     assert apply_json_patch({"a": {}}, operations) == {"a": {}, "b": {"x": 1}, "c": {"y": 2}}
 
 
-def test_numbers_for_custom_resources_are_integers_if_they_are_whole():
+def test_a_number_with_a_fraction_stays_a_float():
     data = b'[{"op":"add","path":"/n","value":1.0}]'
 
     (custom,), _ = read_json_patch(data, is_custom=True)
     (builtin,), _ = read_json_patch(data)
 
-    assert type(custom.value) is int
+    assert type(custom.value) is float
     assert type(builtin.value) is float
 
 

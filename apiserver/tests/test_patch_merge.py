@@ -73,8 +73,8 @@ def test_nulls_go_from_objects_in_a_list_that_replaces_no_object():
     assert apply_merge_patch({"a": 1}, {"a": [None, {"c": None, "d": 1}]}) == {"a": [None, {"d": 1}]}
 
 
-def test_numbers_for_custom_resources_are_integers_if_they_are_whole():
-    assert type(read_merge_patch(b'{"a":1.0}', is_custom=True)[0]["a"]) is int
+def test_a_number_with_a_fraction_stays_a_float():
+    assert type(read_merge_patch(b'{"a":1.0}', is_custom=True)[0]["a"]) is float
     assert type(read_merge_patch(b'{"a":1.0}')[0]["a"]) is float
 
 

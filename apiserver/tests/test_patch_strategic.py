@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kubewright_apiserver.patch.printed import as_text
+from kubewright_apiserver.golang import go_text
 from kubewright_apiserver.patch.refusals import rejected_text
 from kubewright_apiserver.patch.strategic import apply_strategic_patch, read_strategic_patch
 from kubewright_apiserver.schema.decoding import normalise_leniently
@@ -153,7 +153,7 @@ def test_a_refused_outcome_shows_the_patch_without_its_directives():
     patch, _ = read_strategic_patch(b'{"spec":{"strategy":{"$retainKeys":["type"],"type":3},"paused":null}}')
     apply_strategic_patch(LIVE, patch, DEPLOYMENT)
 
-    refusal = rejected_text(as_text(patch), "cannot convert int64 to v1.DeploymentStrategyType")
+    refusal = rejected_text(go_text(patch), "cannot convert int64 to v1.DeploymentStrategyType")
 
     assert refusal.body == {
         "kind": "Status",

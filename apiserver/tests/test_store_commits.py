@@ -1,16 +1,18 @@
 """Between a write and its commit: nothing shows, nobody overtakes, and a failed commit stops everything."""
 
 import asyncio
+import re
 import resource
 import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from kubewright_apiserver.store import Closed, Row, SqliteLog, Stale, Store, Stored, StoreFailed
+from kubewright_apiserver.store import Closed, NoRoom, Row, SqliteLog, Stale, Store, Stored, StoreFailed
 
 PODS = "/pods"
 
@@ -23,6 +25,7 @@ class GatedLog:
         self.began = threading.Event()
         self.gate = threading.Event()
         self.error: Exception | None = None
+        self.error_once: Exception | None = None
         self.is_closed = False
 
     def read(self, history: int) -> Stored:
@@ -31,8 +34,9 @@ class GatedLog:
     def append(self, rows: Sequence[Row]) -> None:
         self.began.set()
         assert self.gate.wait(10)
-        if self.error is not None:
-            raise self.error
+        error, self.error_once = self.error_once or self.error, None
+        if error is not None:
+            raise error
         self.batches.append([row.rev for row in rows])
 
     def compact(self, rev: int) -> bool:
@@ -207,36 +211,123 @@ async def test_a_failed_store_answers_nothing_more():
     assert log.is_closed
 
 
-@pytest.fixture
+async def test_without_room_all_that_are_on_their_way_are_refused_and_the_rest_goes_on():
+    log = GatedLog()
+    store = Store(log)
+    table = store.table(PODS)
+    watch = table.watch(1)
+    first = putting(store, "a/1")
+    await started(log, first)
+    rest = [putting(store, "a/1", 2), putting(store, "a/2")]
+    await asyncio.sleep(0)
+
+    log.error = NoRoom("full")
+    log.gate.set()
+    outcomes = await settled(first, *rest)
+    log.error = None
+    row = await store.put(PODS, "a/1", pod(3), expected=0)
+
+    assert [type(outcome) for outcome in outcomes] == [NoRoom] * 3
+    assert row.previous is None
+    assert [found.key for found in table.list().rows] == ["a/1"]
+    assert await watch.next() == [row]
+    assert log.batches == [[row.rev]]
+    await store.close()
+
+
+async def test_what_follows_a_refused_write_is_refused_even_when_there_is_room_again():
+    log = GatedLog()
+    store = Store(log)
+    log.gate.set()
+    row = await store.put(PODS, "a/1", pod(), expected=0)
+    log.gate.clear()
+    log.began.clear()
+    log.error = NoRoom("full")
+    deleting = asyncio.create_task(store.delete(PODS, "a/1", pod(), expected=row.rev))
+    await started(log, deleting)
+    again = putting(store, "a/1", 2)
+    await asyncio.sleep(0)
+
+    log.error_once, log.error = log.error, None
+    log.gate.set()
+    outcomes = await settled(deleting, again)
+
+    assert [type(outcome) for outcome in outcomes] == [NoRoom, NoRoom]
+    assert store.table(PODS).get("a/1") is row
+    assert log.batches == [[row.rev]]
+    await store.close()
+
+
+async def test_a_store_without_room_can_be_closed():
+    log = GatedLog()
+    store = Store(log)
+    task = putting(store, "a/1")
+    await started(log, task)
+    closing = asyncio.create_task(store.close())
+    await asyncio.sleep(0)
+
+    log.error = NoRoom("full")
+    log.gate.set()
+    refused, _ = await settled(task, closing)
+
+    assert isinstance(refused, NoRoom)
+    assert log.is_closed
+
+
+@contextmanager
 def small_disk() -> Iterator[None]:
     """No file may grow beyond 256 KiB."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (256 << 10, hard))
-    yield
-    resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
-async def fill(store: Store) -> tuple[list[Row], StoreFailed]:
+async def fill(store: Store) -> tuple[list[Row], NoRoom]:
     rows: list[Row] = []
     for n in range(1000):
         try:
             rows.append(await store.put(PODS, f"a/{n}", pod(n) | {"padding": "x" * 5000}, expected=0))
-        except StoreFailed as error:
+        except NoRoom as error:
             return rows, error
     raise AssertionError("the disk was never full")
 
 
-async def test_a_full_disk_stops_the_store_and_loses_nothing_that_was_acknowledged(tmp_path: Path, small_disk: None):
+async def test_a_full_disk_loses_nothing_that_was_acknowledged(tmp_path: Path):
+    path = tmp_path / "store.db"
+
+    with small_disk():
+        store = Store(SqliteLog.open(path))
+        rows, error = await fill(store)
+        await store.close()
+        again = Store(SqliteLog.open(path))
+        found = {row.key: row.value for row in again.table(PODS).list().rows}
+        await again.close()
+
+    assert re.search(rf"{path} cannot be written.*make room on its disk", str(error))
+    assert isinstance(error.__cause__, sqlite3.Error)
+    assert rows
+    assert found == {row.key: row.value for row in rows}
+
+
+async def test_on_a_full_disk_reads_go_on_and_writes_do_when_there_is_room(tmp_path: Path):
     path = tmp_path / "store.db"
     store = Store(SqliteLog.open(path))
+    table = store.table(PODS)
 
-    rows, error = await fill(store)
+    with small_disk():
+        rows, _ = await fill(store)
+        listed = table.list().rows
+        store.compact(store.rev)
+        with pytest.raises(NoRoom):
+            await store.put(PODS, "b/1", pod(), expected=0)
+    row = await store.put(PODS, "b/1", pod(), expected=0)
     await store.close()
     again = Store(SqliteLog.open(path))
 
-    assert str(path) in str(error)
-    assert isinstance(error.__cause__, sqlite3.Error)
-    assert rows
-    found = {row.key: row.value for row in again.table(PODS).list().rows}
-    assert all(found[row.key] == row.value for row in rows)
+    assert {found.key for found in listed} == {found.key for found in rows}
+    assert row.rev > rows[-1].rev
+    assert len(again.table(PODS).list().rows) == len(rows) + 1
     await again.close()

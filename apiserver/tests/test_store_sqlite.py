@@ -248,33 +248,6 @@ async def test_a_closed_store_can_be_opened_again(path):
     await opened(path).close()
 
 
-def test_a_file_that_is_no_database_is_refused_and_left_alone(path):
-    path.write_bytes(b"apiVersion: v1\n" * 100)
-
-    with pytest.raises(StoreFailed, match="something else"):
-        SqliteLog.open(path)
-
-    assert path.read_bytes() == b"apiVersion: v1\n" * 100
-
-
-def test_a_database_of_something_else_is_refused_and_left_alone(path):
-    alter(path, "CREATE TABLE log (rev INTEGER PRIMARY KEY)")
-    before = path.read_bytes()
-
-    with pytest.raises(StoreFailed, match="database of something else"):
-        SqliteLog.open(path)
-
-    assert path.read_bytes() == before
-
-
-async def test_a_newer_format_is_refused(path):
-    await some_history(path)
-    alter(path, "UPDATE meta SET value = 2 WHERE name = 'format'")
-
-    with pytest.raises(StoreFailed, match=r"has format 2, known is 1: use the version that wrote it"):
-        SqliteLog.open(path)
-
-
 @pytest.mark.parametrize(
     "damage",
     [

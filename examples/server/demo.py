@@ -1,7 +1,4 @@
-"""What `make demo` shows for now: an API server in this process, a kind of your own, applied, watched and patched.
-
-Nothing but Python is needed. The operator loop comes next; then this becomes the PodSet show.
-"""
+"""The API server alone: in this process, with a kind of your own, applied, watched and patched."""
 
 from __future__ import annotations
 

@@ -1,13 +1,14 @@
 """kubewright: a Kubernetes operator framework for Python.
 
-Objects and the client are here; built-in kinds are imported from their group's module, for example
-``from kubewright.kinds.apps_v1 import Deployment``; exceptions from ``kubewright.errors``.
+Objects, the client, controllers and the operator are here; built-in kinds are imported from their group's module,
+for example ``from kubewright.kinds.apps_v1 import Deployment``; exceptions from ``kubewright.errors``.
 """
 
 from kubewright.api import (
     UNSET,
     Condition,
     FieldSelector,
+    Key,
     LabelSelector,
     ListMap,
     ListSet,
@@ -35,19 +36,27 @@ from kubewright.client import (
     StrategicPatch,
 )
 from kubewright.config import Config, Impersonation
+from kubewright.controller import Context, Controller, Watch
+from kubewright.errors import Terminal
+from kubewright.operator import Background, Cached, Operator
 
 __version__ = "0.1.0"
 
 __all__ = [
     "ALL_NAMESPACES",
     "UNSET",
+    "Background",
+    "Cached",
     "Client",
     "Condition",
     "Config",
+    "Context",
+    "Controller",
     "FieldSelector",
     "Impersonation",
     "InProcessTransport",
     "JsonPatch",
+    "Key",
     "LabelSelector",
     "ListMap",
     "ListSet",
@@ -56,6 +65,7 @@ __all__ = [
     "MetadataOnly",
     "MicroTime",
     "Model",
+    "Operator",
     "Options",
     "OwnerReference",
     "Quantity",
@@ -64,7 +74,9 @@ __all__ = [
     "Retry",
     "Status",
     "StrategicPatch",
+    "Terminal",
     "UnsetType",
     "Unstructured",
+    "Watch",
     "field",
 ]

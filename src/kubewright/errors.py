@@ -30,7 +30,12 @@
     │   └── ServerTimeout        504
     ├── Undecodable              an object that does not fit its Python type
     ├── NotRead                  an update of an object that was not read from a server
-    └── WasRead                  an apply of an object that was read from a server
+    ├── WasRead                  an apply of an object that was read from a server
+    ├── NotCached                a read from the cache of a kind that is not watched
+    ├── AlreadyOwned             an object that another one controls
+    ├── WaitTimeout              an object that did not become what was waited for
+    ├── LeadershipLost           a write that was not begun because another replica may lead by now
+    └── Terminal                 raised by a reconcile: trying again is of no use until something changes
 """
 
 from __future__ import annotations
@@ -42,6 +47,7 @@ import msgspec
 
 __all__ = [
     "AlreadyExists",
+    "AlreadyOwned",
     "ApiError",
     "ApiStatus",
     "ApplyConflict",
@@ -56,8 +62,10 @@ __all__ = [
     "InternalError",
     "Invalid",
     "KubewrightError",
+    "LeadershipLost",
     "MethodNotAllowed",
     "NotAcceptable",
+    "NotCached",
     "NotFound",
     "NotRead",
     "NotServed",
@@ -66,6 +74,7 @@ __all__ = [
     "ServerTimeout",
     "StatusCause",
     "StatusDetails",
+    "Terminal",
     "TooLarge",
     "TooManyRequests",
     "TransportError",
@@ -73,6 +82,7 @@ __all__ = [
     "Unavailable",
     "Undecodable",
     "UnsupportedMediaType",
+    "WaitTimeout",
     "WasRead",
     "error_of",
 ]
@@ -116,6 +126,26 @@ class NotRead(KubewrightError):
 
 class WasRead(KubewrightError):
     """An apply of an object that was read: its sender would come to own every field of it."""
+
+
+class NotCached(KubewrightError):
+    """A kind was read from a cache that does not watch it; the message says what to add."""
+
+
+class AlreadyOwned(KubewrightError):
+    """An object was to be owned that another object controls; the message names both."""
+
+
+class WaitTimeout(KubewrightError):
+    """An object did not become what was waited for in time; the message says how it was last."""
+
+
+class LeadershipLost(KubewrightError):
+    """A write was not begun: the Lease was not renewed in time, so another replica may be leading."""
+
+
+class Terminal(KubewrightError):
+    """Raised by a reconcile: trying again is of no use until the object, or something it depends on, changes."""
 
 
 class StatusCause(msgspec.Struct, kw_only=True, frozen=True):

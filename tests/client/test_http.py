@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from kubewright.api import Metadata, Unstructured
-from kubewright.client import Client, Options, Retry
+from kubewright.client import Client, Options, Request, Retry
 from kubewright.config import Anonymous, BearerToken, Config, Impersonation, TlsConfig
 from kubewright.errors import (
     ApiError,
@@ -270,6 +270,28 @@ async def test_a_cancelled_call_gives_its_connection_up():
 
         with pytest.raises(asyncio.CancelledError):
             await call
+
+
+async def test_a_stream_that_nobody_read_gives_its_connection_back_when_it_is_closed():
+    is_closed = asyncio.Event()
+
+    async def stream(exchange: Exchange) -> None:
+        await exchange.begin_stream()
+        try:
+            while True:
+                await exchange.chunk(b"x" * 65536)
+        finally:
+            is_closed.set()
+
+    async with serving(stream) as peer, client_of(peer.url) as client:
+        request = Request(method="GET", target="/api/v1/configmaps", headers=[], verb="watch", streaming=True)
+        response = await client._caller.open(request)
+
+        await response.aclose()
+
+        async with asyncio.timeout(10):
+            await is_closed.wait()
+        assert response.stream is not None
 
 
 async def test_names_are_quoted_so_that_they_stay_names():

@@ -223,3 +223,103 @@ async def test_watches_do_not_starve_requests_over_sockets():
         assert (await client.get(ConfigMap, "a")).name == "a"
         for watch in watches:
             await watch.aclose()
+
+
+Batches = list[list[tuple[str, str]]]
+
+
+async def batches(watch: Watch[ConfigMap], count: int, found: Batches | None = None) -> Batches:
+    found = [] if found is None else found
+    async with aclosing(watch.batches()) as stream:
+        async for batch in stream:
+            found.append(told(batch))
+            if len(found) == count:
+                break
+    return found
+
+
+async def test_batches_are_what_came_together_after_a_first_one_that_says_that_the_server_has_begun():
+    together = line("ADDED", thing("a", 6)) + line("MODIFIED", thing("a", 7))
+    cut = line("DELETED", thing("a", 8))
+    server = Server((200, Stream(together + cut[:30], cut[30:], bookmark(9), then="silence")))
+
+    async with server.client() as client:
+        found = await batches(client.watch(ConfigMap, resource_version="5"), 4)
+
+    assert found == [[], [("ADDED", "6"), ("MODIFIED", "7")], [("DELETED", "8")], [("BOOKMARK", "9")]]
+
+
+async def test_batches_go_on_with_changes_in_the_stream_that_brought_all_objects():
+    initial = line("ADDED", thing("a", 3)) + bookmark(8, synced=True)
+    server = Server((200, Stream(initial, line("MODIFIED", thing("a", 9)), then="silence")))
+
+    async with server.client() as client:
+        found = await batches(client.watch(ConfigMap), 3)
+
+    assert found == [[], [("ADDED", "3"), ("BOOKMARK", "8")], [("MODIFIED", "9")]]
+    assert len(server.calls) == 1
+
+
+async def test_batches_begin_with_a_list_where_the_server_cannot_stream_it():
+    refusal = (422, failure(422, "Invalid", "sendInitialEvents: Forbidden"))
+    changes = Stream(line("ADDED", thing("b", 6)), then="silence")
+    server = Server(refusal, (200, page(thing("a", 3), version=5)), (200, changes))
+
+    async with server.client() as client:
+        found = await batches(client.watch(ConfigMap), 3)
+
+    assert found == [[("ADDED", "3"), ("BOOKMARK", "5")], [], [("ADDED", "6")]]
+    assert server.calls[2].query["resourceVersion"] == "5"
+
+
+@pytest.mark.parametrize(
+    ("stream", "error"),
+    [
+        (Stream(line("ADDED", thing(version=6)), then=TransportError("cut")), TransportError),
+        (Stream(line("ADDED", thing(version=6)) + line("ERROR", EXPIRED)), Gone),
+        (Stream(line("ADDED", thing(version=6)) + b"<html>\n"), ProtocolError),
+        (Stream(line("ADDED", thing(version=6)) + line("MODIFIED", thing(version=7))[:-1]), ProtocolError),
+    ],
+    ids=["cut", "gone", "nonsense", "half"],
+)
+async def test_batches_resume_nothing_but_raise_what_breaks_the_stream(stream: Stream, error: type[Exception]):
+    server = Server((200, stream))
+    found: Batches = []
+
+    async with server.client() as client:
+        with pytest.raises(error):
+            await batches(client.watch(ConfigMap, resource_version="5"), 3, found)
+
+    assert found == [[], [("ADDED", "6")]]
+    assert len(server.calls) == 1
+
+
+async def test_an_event_written_in_another_way_is_an_event_all_the_same():
+    spaced = b'{ "object": {"metadata": {"name": "a", "resourceVersion": "6"}}, "type": "ADDED" }\n'
+    server = Server((200, Stream(spaced, then="silence")))
+
+    async with server.client() as client:
+        events = await take(client.watch(ConfigMap, resource_version="5"), 1)
+
+    assert told(events) == [("ADDED", "6")]
+    assert events[0].object.name == "a"
+
+
+async def test_a_shard_is_asked_for_in_lists_and_watches():
+    refusal = (422, failure(422, "Invalid", "sendInitialEvents: Forbidden"))
+    server = Server(refusal, (200, page(version=5)), (200, Stream(then="silence")))
+
+    async with server.client() as client:
+        await batches(client.watch(ConfigMap, shard_selector="shardRange(x)"), 2)
+
+    assert [call.query["shardSelector"] for call in server.calls] == ["shardRange(x)"] * 3
+
+
+async def test_batches_end_when_the_server_falls_silent():
+    server = Server((200, Stream(line("ADDED", thing(version=6)), then="silence")))
+
+    async with server.client() as client:
+        watch = client.watch(ConfigMap, resource_version="5", idle_timeout=timedelta(milliseconds=20))
+        found = await batches(watch, 9)
+
+    assert found == [[], [("ADDED", "6")]]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tools.facts.discovery import read_resources
-from tools.facts.go_types import served
+from tools.facts.go_types import served, served_messages
 from tools.facts.openapi import merged, without_prose
 from tools.kinds.facts import DATA, load
 
@@ -42,6 +42,19 @@ def test_beta_types_that_are_not_served_are_left_out() -> None:
     types: dict[str, Any] = {"a.v1.Old": {}, "a.v1beta1.Served": {}, "a.v1beta1.Gone": {}}
 
     assert served(types, {"a.v1beta1.Served": {}}) == {"a.v1.Old": {}, "a.v1beta1.Served": {}}
+
+
+def test_messages_that_served_ones_are_made_of_stay() -> None:
+    messages: dict[str, Any] = {
+        "a.v1beta1.Served": {"1": ["", ".Inlined", "Inlined"], "2": ["many", "[]a.v1beta1.Other"]},
+        "a.v1beta1.Inlined": {"1": ["self", "*.Inlined"]},
+        "a.v1beta1.Other": {},
+        "a.v1beta1.Gone": {},
+    }
+
+    found = served_messages(messages, {"a.v1beta1.Served": {}})
+
+    assert list(found) == ["a.v1beta1.Inlined", "a.v1beta1.Other", "a.v1beta1.Served"]
 
 
 async def test_discovery_puts_subresources_below_their_resource() -> None:

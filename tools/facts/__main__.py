@@ -11,11 +11,15 @@ from pathlib import Path
 from typing import Any, Final
 
 from kubewright.testing import RealControlPlane
+from tools.facts.bootstrap import read_bootstrap
 from tools.facts.discovery import read_resources
-from tools.facts.go_types import read_go_fields, served
+from tools.facts.flags import read_flags
+from tools.facts.go_types import read_go_fields, read_messages, served, served_messages
 from tools.facts.internal_types import read_internal_types
 from tools.facts.openapi import read_schemas
 from tools.facts.reading import get_from
+from tools.facts.roles import read_roles
+from tools.facts.tables import read_tables
 
 _DATA: Final = Path(__file__).parents[2] / "apiserver/src/kubewright_apiserver/data"
 
@@ -29,11 +33,21 @@ async def main() -> None:
         get = get_from(plane)
         schemas = await read_schemas(get)
         resources = await read_resources(get)
+        bootstrap = await read_bootstrap(get)
+        tables = await read_tables(plane, resources["resources"])
+    async with RealControlPlane() as plane:
+        # Roles for what is behind feature gates that are off would be of no use.
+        roles = await read_roles(get_from(plane))
     go_fields = served(read_go_fields(), schemas)
     _write("schemas", {name: schemas[name] for name in sorted(schemas)}, sort_keys=True)
     _write("resources", resources)
     _write("go_fields", go_fields)
     _write("internal_types", read_internal_types())
+    _write("bootstrap", bootstrap)
+    _write("roles", roles)
+    _write("flags", read_flags())
+    _write("tables", tables)
+    _write("messages", served_messages(read_messages(), schemas))
     print(f"Kubernetes {resources['kubernetes']}: {len(schemas)} schemas, {len(resources['resources'])} resources")
 
 

@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 from typing import Any, Final
 
-__all__ = ["read_go_fields", "served"]
+__all__ = ["read_go_fields", "read_messages", "served", "served_messages"]
 
 _PROGRAM: Final = Path(__file__).parent / "go_fields"
 _BETA: Final = re.compile(r"\.v\d+beta\d+\.\w+$")
@@ -16,7 +16,16 @@ _BETA: Final = re.compile(r"\.v\d+beta\d+\.\w+$")
 
 def read_go_fields() -> dict[str, Any]:
     """What Go's structs say of each type's fields; needs the ``go`` command."""
-    run = subprocess.run(["go", "run", "."], cwd=_PROGRAM, check=True, stdout=subprocess.PIPE)
+    return _reflected()
+
+
+def read_messages() -> dict[str, Any]:
+    """What Go's structs say of each type's protobuf form: by its number each field's name and type, and Go's name."""
+    return _reflected("protobuf")
+
+
+def _reflected(*arguments: str) -> dict[str, Any]:
+    run = subprocess.run(["go", "run", ".", *arguments], cwd=_PROGRAM, check=True, stdout=subprocess.PIPE)
     types: dict[str, Any] = json.loads(run.stdout)
     return types
 
@@ -24,3 +33,18 @@ def read_go_fields() -> dict[str, Any]:
 def served(types: dict[str, Any], schemas: dict[str, Any]) -> dict[str, Any]:
     """The types without those beta ones that client-go still knows but no server serves any more."""
     return {name: fields for name, fields in types.items() if name in schemas or not _BETA.search(name)}
+
+
+def served_messages(messages: dict[str, Any], schemas: dict[str, Any]) -> dict[str, Any]:
+    """The messages of served types, with what they are made of."""
+    found = served(messages, schemas) | {name: messages[name] for name in messages if ".meta.v1beta1." in name}
+    waiting = list(found)
+    while waiting:
+        name = waiting.pop()
+        for _, kind, *_ in messages[name].values():
+            part = kind.lstrip("*[]{}")
+            part = name.rpartition(".")[0] + part if part.startswith(".") else part
+            if part in messages and part not in found:
+                found[part] = messages[part]
+                waiting.append(part)
+    return {name: found[name] for name in sorted(found)}

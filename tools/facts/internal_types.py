@@ -23,6 +23,7 @@ _ROOTS: Final = (
     "apps.RollingUpdateStatefulSetStrategy",
     "apps.StatefulSetUpdateStrategy",
     "authorization.NonResourceAttributes",
+    "autoscaling.HorizontalPodAutoscalerBehavior",
     "batch.PodFailurePolicy",
     "batch.SuccessPolicy",
     "batch.UncountedTerminatedPods",

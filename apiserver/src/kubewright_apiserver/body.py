@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 import orjson
 
 from kubewright_apiserver.json_tree import HugeNumber, MalformedJson, read_json, read_untyped
+from kubewright_apiserver.protobuf import MalformedProtobuf, open_envelope
 from kubewright_apiserver.status import Refusal, bad_request
 from kubewright_apiserver.yaml_body import MalformedYaml, read_yaml
 
@@ -21,6 +22,7 @@ __all__ = [
     "patch_format",
     "read_apply_body",
     "read_body",
+    "read_options",
     "too_large",
     "unrecognized",
 ]
@@ -59,6 +61,8 @@ class Body(NamedTuple):
     """A message for each key that comes twice in a map of YAML."""
     huge: str = ""
     """The error of a number in a custom resource that is too large to be one."""
+    message: bytes | None = None
+    """The object itself, if the body is in protobuf; ``value`` is then only its kind and version."""
 
     @property
     def json(self) -> bytes:
@@ -117,21 +121,58 @@ def too_large() -> Refusal:
 def read_body(data: bytes, content_type: str, kind: str, *, is_custom: bool = False) -> Body:
     """What the body of a create or update says, which should be an object of a kind.
 
-    In custom resources whole numbers are integers however they are written, as Go has them.
+    In custom resources numbers with a fraction or an exponent are floats even if they are whole, as Go has them.
 
-    Raises ``Refusal``: 415 for a type of body that is none of JSON, YAML and protobuf, 400 for a body that is not what
-    its type says. Protobuf is not read here; ask ``body_format`` first.
+    Raises ``Refusal``: 415 for a type of body that is none of JSON, YAML and protobuf, which custom resources do not
+    have, 400 for a body that is not what its type says.
     """
-    if body_format(content_type) == "yaml":
+    try:
+        return _read(data, content_type, is_custom=is_custom)
+    except _Unreadable as error:
+        raise unrecognized(data, kind, str(error)) from None
+
+
+def read_options(data: bytes, content_type: str) -> Body:
+    """What the body of a delete says, which should be its options.
+
+    Raises ``Refusal`` as ``read_body`` does, but in fewer words.
+    """
+    try:
+        return _read(data, content_type, is_custom=False)
+    except _Unreadable as error:
+        raise bad_request(str(error)) from None
+
+
+class _Unreadable(ValueError):
+    """A body that is not what its type says."""
+
+
+def _read(data: bytes, content_type: str, *, is_custom: bool) -> Body:
+    format = body_format(content_type)
+    if format == "protobuf":
+        return _enveloped(data, is_custom=is_custom)
+    if format == "yaml":
         try:
             value, duplicates = read_yaml(data)
         except MalformedYaml as error:
-            raise unrecognized(data, kind, str(error)) from None
+            raise _Unreadable(str(error)) from None
         return Body(value, data, is_yaml=True, yaml_duplicates=tuple(duplicates))
     try:
         return _untyped(data) if is_custom else Body(read_json(data), data)
     except MalformedJson as error:
-        raise unrecognized(data, kind, f"couldn't get version/kind; json parse error: {error}") from None
+        raise _Unreadable(f"couldn't get version/kind; json parse error: {error}") from None
+
+
+def _enveloped(data: bytes, *, is_custom: bool) -> Body:
+    """A body in protobuf. The real server drops the connection of who sends a custom resource so."""
+    if is_custom:
+        raise _unsupported([media for media in _BODIES if _BODIES[media] != "protobuf"])
+    try:
+        envelope = open_envelope(data)
+    except MalformedProtobuf as error:
+        raise _Unreadable(str(error)) from None
+    said = {"kind": envelope.kind, "apiVersion": envelope.api_version}
+    return Body(said, data, message=envelope.message)
 
 
 def _untyped(data: bytes) -> Body:

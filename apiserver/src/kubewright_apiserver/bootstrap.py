@@ -2,44 +2,87 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Sequence
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Any, Final
 
 import orjson
 
 from kubewright_apiserver.app import App
+from kubewright_apiserver.data import bootstrap_objects
+from kubewright_apiserver.engine import Engine
 from kubewright_apiserver.yaml_body import MalformedYaml, read_yaml
 
 __all__ = ["LoadError", "bootstrap", "load_manifests"]
 
+_API_SERVICES: Final = "apiregistration.k8s.io/apiservices"
+_AUTHENTICATION: Final = "extension-apiserver-authentication"
+_SERVICE_RANGES: Final = "networking.k8s.io/servicecidrs"
+_TRACKING: Final = "kube-apiserver-legacy-service-account-token-tracking"
 _NAMESPACES: Final = ("default", "kube-node-lease", "kube-public", "kube-system")
-_AGENT: Final = [("User-Agent", "kube-apiserver/v1.36"), ("Content-Type", "application/json")]
+_HEADERS: Final = {"user-agent": "kube-apiserver/v1.36", "content-type": "application/json"}
 
 
 class LoadError(Exception):
     """A manifest that cannot be read or is refused; the message names the file and the object."""
 
 
-async def bootstrap(app: App) -> None:
-    """Create the namespaces of every cluster and the Service of the API itself, unless they are there."""
+async def bootstrap(app: App, authority: bytes | None = None, port: int = 6443) -> None:
+    """Create what every cluster has, unless it is there: namespaces, the API's own Service, priorities and the like.
+
+    ``authority`` is the certificate that clients' certificates are checked by, for others who check them too; ``port``
+    is the server's own.
+    """
+    await _install(app.engine)
     for name in _NAMESPACES:
         if app.engine.find("/namespaces", name) is None:
             await _create(app, "/api/v1/namespaces", {"metadata": {"name": name}})
+    await _configure(app, _TRACKING, {"since": app.engine.timestamp().partition("T")[0]}, is_kept=True)
+    if authority is not None:
+        await _configure(app, _AUTHENTICATION, {"client-ca-file": authority.decode()})
     if app.engine.find("/services", "default/kubernetes") is not None:
         return
     spec = {
-        "clusterIP": "10.0.0.1",
-        "ports": [{"name": "https", "port": 443, "protocol": "TCP", "targetPort": 6443}],
+        "clusterIP": str(ip_network(app.engine.service_ranges[0])[1]),
+        "ports": [{"name": "https", "port": 443, "protocol": "TCP", "targetPort": port}],
     }
     labels = {"component": "apiserver", "provider": "kubernetes"}
     service = {"metadata": {"name": "kubernetes", "labels": labels}, "spec": spec}
     await _create(app, "/api/v1/namespaces/default/services", service)
 
 
+async def _install(engine: Engine) -> None:
+    """Store the objects that are the same everywhere as they are."""
+    writes = []
+    for entry in bootstrap_objects(engine.timestamp()):
+        table, obj = entry["table"], entry["object"]
+        name, spec = obj["metadata"]["name"], obj.get("spec") or {}
+        if table == _API_SERVICES and not engine.registry.serves(spec.get("group", ""), spec["version"]):
+            continue
+        if engine.find(table, name) is None:
+            if table == _SERVICE_RANGES:
+                obj["spec"]["cidrs"] = list(engine.service_ranges)
+            obj["metadata"] = {"name": name, "uid": engine.new_uid(), **obj["metadata"]}
+            writes.append(engine.store.put(table, name, obj, expected=0))
+    await asyncio.gather(*writes)
+
+
+async def _configure(app: App, name: str, data: dict[str, str], *, is_kept: bool = False) -> None:
+    """Tell the cluster something in a ConfigMap; what it was told before is changed unless it is to be kept."""
+    path = "/api/v1/namespaces/kube-system/configmaps"
+    found = app.engine.find("/configmaps", f"kube-system/{name}")
+    if found is None:
+        await _create(app, path, {"metadata": {"name": name}, "data": data})
+    elif found.get("data") != data and not is_kept:
+        headers = {**_HEADERS, "content-type": "application/merge-patch+json"}
+        await app.answer("PATCH", f"{path}/{name}", headers, orjson.dumps({"data": data}), "system:apiserver")
+
+
 async def _create(app: App, path: str, obj: dict[str, Any]) -> None:
-    status, _, chunks = await app.handle("POST", path, _AGENT, orjson.dumps(obj), "system:apiserver")
+    status, _, chunks = await app.answer("POST", path, _HEADERS, orjson.dumps(obj), "system:apiserver")
     body = b"".join([chunk async for chunk in chunks])
     if status != 201:
         raise LoadError(f"{path}: {body.decode('utf-8', 'replace')}")
@@ -83,7 +126,7 @@ async def _load(app: App, file: Path, document: dict[str, Any]) -> None:
     root = f"/apis/{group}/{version}" if group else f"/api/{version}"
     if served.namespaced:
         root += f"/namespaces/{metadata.get('namespace') or 'default'}"
-    status, _, chunks = await app.handle("POST", f"{root}/{served.plural}", _AGENT, orjson.dumps(document), "loader")
+    status, _, chunks = await app.answer("POST", f"{root}/{served.plural}", _HEADERS, orjson.dumps(document), "loader")
     body = b"".join([chunk async for chunk in chunks])
     if status not in (201, 409):
         message = orjson.loads(body).get("message", "")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
@@ -31,13 +31,18 @@ class Engine:
         dice: random.Random | None = None,
         event_lifetime: timedelta = timedelta(hours=1),
         new_uid: Callable[[], str] | None = None,
+        service_ranges: Sequence[str] = ("10.0.0.0/24",),
+        node_ports: tuple[int, int] = (30000, 32767),
     ) -> None:
         self.store: Store = store
         self.registry: Registry = registry
         self.dice: random.Random = dice or random.Random()
         self.expiry: Expiry = Expiry(store, event_lifetime)
         """What ends Events."""
-        self.addresses: ServiceAddresses = ServiceAddresses(random=self.dice)
+        self.service_ranges: tuple[str, ...] = tuple(service_ranges)
+        """The addresses that Services may have: one range, or one of each family."""
+        self._node_ports = node_ports
+        self.addresses: ServiceAddresses = self._all_free()
         """The addresses and node ports of Services."""
         self._clock = clock or _wall
         self._new_uid = new_uid
@@ -46,11 +51,16 @@ class Engine:
         """Serve what the stored CRDs say, after the store was put back to an earlier state."""
         self.registry.clear()
         load_crds(self.store, self.registry)
-        self.addresses = ServiceAddresses(random=self.dice)
+        self.addresses = self._all_free()
         for row in self.store.table("/services").list().rows:
             self.addresses.adopt(row.obj)
+        self.expiry.forget()
         for row in self.store.table(EVENTS).list().rows:
             self.expiry.note(row)
+
+    def _all_free(self) -> ServiceAddresses:
+        first, *second = self.service_ranges
+        return ServiceAddresses(first, self._node_ports, random=self.dice, second_range="".join(second))
 
     def now(self) -> datetime:
         """The current time in UTC."""
@@ -58,7 +68,7 @@ class Engine:
 
     def timestamp(self) -> str:
         """The current time as objects are stamped: whole seconds."""
-        return self._clock().strftime("%Y-%m-%dT%H:%M:%SZ")
+        return f"{self._clock().isoformat(timespec='seconds')[:19]}Z"
 
     def new_uid(self) -> str:
         """A fresh uid."""

@@ -9,11 +9,12 @@ from typing import Final
 
 import orjson
 
-from kubewright_apiserver.store import Row, Stale, Store
+from kubewright_apiserver.store import NoRoom, Row, Stale, Store
 
 __all__ = ["EVENTS", "Expiry"]
 
 EVENTS: Final = "/events"
+_LATER: Final = 60.0
 
 
 class Expiry:
@@ -30,6 +31,10 @@ class Expiry:
         heapq.heappush(self._due, (asyncio.get_running_loop().time() + self._seconds, row.rev, row.key))
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._expire(), name="expiry of Events")
+
+    def forget(self) -> None:
+        """Let everything live on, until it is noted anew."""
+        self._due.clear()
 
     async def stop(self) -> None:
         """Delete nothing any more."""
@@ -54,3 +59,5 @@ class Expiry:
             await self._store.delete(EVENTS, row.key, orjson.loads(row.value), expected=row.rev)
         except Stale:
             return  # Written again meanwhile, and noted anew.
+        except NoRoom:
+            heapq.heappush(self._due, (asyncio.get_running_loop().time() + _LATER, row.rev, row.key))

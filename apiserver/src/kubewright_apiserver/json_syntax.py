@@ -3,18 +3,43 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import Final
 
 __all__ = ["syntax_error"]
 
 _SPACE: Final = re.compile(rb"[ \t\r\n]*")
 _DIGITS: Final = re.compile(rb"[0-9]+")
-_TEXT: Final = re.compile(rb'(?:[^"\\\x00-\x1f]+|\\["\\/bfnrt]|\\u[0-9a-fA-F]{4})*')
+_TEXT: Final = re.compile(rb'(?:[^"\\\x00-\x1f]++|\\["\\/bfnrt]|\\u[0-9a-fA-F]{4})*+')
+_GAP: Final = rb"[ \t\r\n]*+"
+_SCALAR: Final = rb'-?+(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?+(?:[eE][+-]?+[0-9]++)?+|true|false|null|"%s"' % _TEXT.pattern
+_FIELD: Final = rb'"%s"%s:%s' % (_TEXT.pattern, _GAP, _GAP)
+_LEVELS: Final = 4
 _CODE: Final = re.compile(rb"\\u[0-9a-fA-F]{0,3}")
 _LITERALS: Final = {ord(word[:1]): word for word in (b"true", b"false", b"null")}
 _BEGIN: Final = "looking for beginning of value"
 _ESCAPES: Final = {7: "\\a", 8: "\\b", 9: "\\t", 10: "\\n", 11: "\\v", 12: "\\f", 13: "\\r", 39: "\\'", 92: "\\\\"}
 _END: Final = "unexpected end of JSON input"
+
+
+def _value_pattern(levels: int) -> bytes:
+    """What matches a value of no more than so many levels, and the space after it."""
+    if not levels:
+        return rb"(?>%s)%s" % (_SCALAR, _GAP)
+    inner = _value_pattern(levels - 1)
+    array = rb"\[%s(?>%s(?:,%s(?!\])|(?=\])))*+\]" % (_GAP, inner, _GAP)
+    struct = rb"\{%s(?>%s%s(?:,%s(?!\})|(?=\})))*+\}" % (_GAP, _FIELD, inner, _GAP)
+    return rb"(?>%s|%s|%s)%s" % (_SCALAR, array, struct, _GAP)
+
+
+@cache
+def _run_pattern(opening: int) -> re.Pattern[bytes]:
+    """What passes over many fields of an object, or values of a list, at once: there may be millions before the wrong.
+
+    Compiled when first asked for, since that takes tens of milliseconds.
+    """
+    field = _FIELD if opening == 0x7B else b""
+    return re.compile(rb"(?>%s%s%s,)*+" % (_GAP, field, _value_pattern(_LEVELS)))
 
 
 class _Wrong(Exception):
@@ -83,9 +108,17 @@ class _Scanner:
         if self._expect_more() == closing:
             self._at += 1
             self._open.pop()
-        elif opening == 0x7B:
+        else:
+            self._next_inside(opening)
+
+    def _next_inside(self, opening: int) -> None:
+        """Go to a value inside an object or list; it is read by the loop of ``scan``, so depth costs no recursion."""
+        if len(self._open) + _LEVELS <= self._deepest:
+            found = _run_pattern(opening).match(self._data, self._at)
+            self._at = found.end() if found else self._at
+        if opening == 0x7B:
+            self._expect_more()
             self._key()
-        # A list's first value is read by the loop in _after_value, so that depth costs no recursion.
         else:
             self._open.append(0)
 
@@ -101,11 +134,7 @@ class _Scanner:
             self._open.pop()
         elif letter == 0x2C:
             self._at += 1
-            if is_object:
-                self._expect_more()
-                self._key()
-            else:
-                self._open.append(0)
+            self._next_inside(top)
             return
         else:
             raise self._wrong(letter, "after object key:value pair" if is_object else "after array element")

@@ -25,6 +25,7 @@ __all__ = [
     "read_json",
     "read_tree",
     "read_untyped",
+    "read_whole",
 ]
 
 # An escaped colon counts where it is written as one; only then equal counts prove nothing.
@@ -32,11 +33,13 @@ _COLON: Final = re.compile(rb"\\u003[aA]")
 _ESCAPE: Final = re.compile(
     r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(\\u[dD][89a-fA-F][0-9a-fA-F]{2})|\\."
 )
-_DEEPEST: Final = 1000
+# orjson writes no more than 254 levels, and managedFields are four deeper than what they tell of.
+_DEEPEST: Final = 250
 _TOO_DEEP: Final = "invalid character '{' exceeded max depth"
 # Nineteen digits may be more than 64 bits.
 _DIGITS: Final = bytes(0x30 if 0x30 <= byte <= 0x39 else 0x20 for byte in range(256))
 _MANY_DIGITS: Final = b"0" * 19
+_MOST_DIGITS: Final = 20
 _UNDECODABLE: Final = str.maketrans(dict.fromkeys(range(0xDC80, 0xDD00), "\ufffd"))
 
 
@@ -73,7 +76,13 @@ def read_json(data: bytes) -> Any:
         message = syntax_error(data) or syntax_error(data, deepest=_DEEPEST)
     if message is not None:
         raise MalformedJson(message)
-    return json.loads(_unicode(data))
+    return json.loads(_unicode(data), parse_int=_typed_integer)
+
+
+def _typed_integer(text: str) -> float:
+    # Python limits the digits of an integer, and 64 bits hold no more than twenty.
+    number = int(text) if len(text) <= _MOST_DIGITS else float(text)
+    return number if -(2**63) <= number < 2**64 else float(number)
 
 
 def _unicode(data: bytes) -> str:
@@ -87,27 +96,46 @@ def _paired(found: re.Match[str]) -> str:
 
 
 def read_untyped(data: bytes) -> Any:
-    """The value of a JSON text as Go keeps it where it knows no type: whole numbers are integers if 64 bits hold them,
-    however they were written, and floats if not.
+    """The value of a JSON text as Go keeps it where it knows no type: numbers without a fraction or an exponent are
+    integers if 64 bits hold them, and all others floats.
 
     Raises ``MalformedJson``, or ``HugeNumber``.
     """
+    return _read_untyped(data, _UNTYPED)
+
+
+def read_whole(data: bytes) -> Any:
+    """The same, but whole numbers are integers however they are written, as after Go's way from YAML to JSON."""
+    return _read_untyped(data, _WHOLE)
+
+
+def _read_untyped(data: bytes, decoder: msgspec.json.Decoder[Any]) -> Any:
     try:
-        value = _UNTYPED.decode(data)
+        value = decoder.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         read_json(data)
-        value = json.loads(_unicode(data), parse_float=_untyped_float)
+        value = json.loads(_unicode(data), parse_float=decoder.float_hook, parse_int=_untyped_integer)
     return _within_64_bits(value) if _MANY_DIGITS in data.translate(_DIGITS) else value
+
+
+def _untyped_integer(text: str) -> float:
+    return int(text) if len(text) <= _MOST_DIGITS else _untyped_float(text)
 
 
 def _untyped_float(text: str) -> float:
     number = float(text)
     if math.isinf(number):
         raise HugeNumber(f"json: cannot unmarshal number {text} into Go value of type float64")
+    return number
+
+
+def _whole_float(text: str) -> float:
+    number = _untyped_float(text)
     return int(number) if number.is_integer() and abs(number) < 2**63 else number
 
 
 _UNTYPED: Final = msgspec.json.Decoder(float_hook=_untyped_float)
+_WHOLE: Final = msgspec.json.Decoder(float_hook=_whole_float)
 
 
 def _within_64_bits(value: Any) -> Any:
@@ -115,7 +143,7 @@ def _within_64_bits(value: Any) -> Any:
         return {name: _within_64_bits(inner) for name, inner in value.items()}
     if isinstance(value, list):
         return [_within_64_bits(inner) for inner in value]
-    return float(value) if type(value) is int and not -(2**63) <= value < 2**63 else value
+    return _untyped_float(str(value)) if type(value) is int and not -(2**63) <= value < 2**63 else value
 
 
 def read_tree(data: bytes) -> Any:

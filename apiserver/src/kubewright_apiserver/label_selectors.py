@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import lru_cache
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from kubewright_apiserver.status import bad_request
 
-__all__ = ["LabelPredicate", "label_predicate"]
+__all__ = ["LabelPredicate", "label_predicate", "selector_text"]
 
 LabelPredicate = Callable[[dict[str, str]], bool]
 """Whether labels match."""
@@ -23,6 +23,7 @@ _OPERATORS: Final = "in, notin, =, ==, !=, gt, lt"
 _KEY: Final = re.compile(r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]")
 _VALUE: Final = re.compile(r"(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?")
 _SUBDOMAIN: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+_LONGEST_KEPT: Final = 1024
 _INTEGER: Final = re.compile(r"[+-]?[0-9]+")
 _LETTERS: Final = (
     "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character"
@@ -53,24 +54,26 @@ class _Token(NamedTuple):
 _END: Final = _Token("", False)
 
 
-def _tokens(selector: str) -> list[_Token]:
-    tokens = []
+def _tokens(selector: str) -> Iterator[_Token]:
     position = 0
     while found := _TOKEN.match(selector, position):
         word, symbol, _ = found.groups()
-        tokens.append(_Token(word, True) if word else _Token(symbol, False) if symbol else _END)
-        if tokens[-1] is _END:
-            break
+        if not word and not symbol:
+            return
+        yield _Token(word, True) if word else _Token(symbol, False)
         position = found.end()
-    return tokens
 
 
-@lru_cache(maxsize=1024)
 def label_predicate(selector: str) -> LabelPredicate | None:
     """Whether labels match a selector such as ``app=web,tier in (a, b),!old,weight>3``; None if every label does.
 
     Raises ``Refusal`` (400) for what is no selector.
     """
+    # Long ones are not kept: a thousand of them would be a gigabyte.
+    return _kept_predicate(selector) if len(selector) <= _LONGEST_KEPT else _predicate(selector)
+
+
+def _predicate(selector: str) -> LabelPredicate | None:
     requirements = _Parser(_tokens(selector)).requirements()
     if not requirements:
         return None
@@ -79,10 +82,13 @@ def label_predicate(selector: str) -> LabelPredicate | None:
     return lambda labels: all(requirement(labels) for requirement in requirements)
 
 
+_kept_predicate: Final = lru_cache(maxsize=1024)(_predicate)
+
+
 class _Parser:
-    def __init__(self, tokens: list[_Token]) -> None:
+    def __init__(self, tokens: Iterator[_Token]) -> None:
         self._tokens = tokens
-        self._position = 0
+        self._next = next(tokens, _END)
 
     def requirements(self) -> list[LabelPredicate]:
         found: list[LabelPredicate] = []
@@ -96,13 +102,9 @@ class _Parser:
             self._end_requirement()
         return found
 
-    @property
-    def _next(self) -> _Token:
-        return self._tokens[self._position]
-
     def _take(self) -> _Token:
-        token = self._tokens[self._position]
-        self._position = min(self._position + 1, len(self._tokens) - 1)
+        token = self._next
+        self._next = next(self._tokens, _END)
         return token
 
     def _end_requirement(self) -> None:
@@ -266,3 +268,21 @@ _MAKERS: Final[dict[str, Callable[[str, list[str]], LabelPredicate]]] = {
     ">": _greater,
     "<": _less,
 }
+
+
+def selector_text(selector: dict[str, Any] | None) -> str:
+    """A selector in an object, of labels alone or with expressions, as URLs write it; empty if there is none."""
+    if not selector:
+        return ""
+    if "matchLabels" not in selector and "matchExpressions" not in selector:
+        return ",".join(f"{key}={value}" for key, value in sorted(selector.items()))
+    parts = [(key, f"{key}={value}") for key, value in (selector.get("matchLabels") or {}).items()]
+    parts += [(one["key"], _expression(one)) for one in selector.get("matchExpressions") or ()]
+    return ",".join(text for _, text in sorted(parts, key=lambda part: part[0]))
+
+
+def _expression(one: dict[str, Any]) -> str:
+    values = ",".join(sorted(one.get("values") or ()))
+    forms = {"In": f"{one['key']} in ({values})", "NotIn": f"{one['key']} notin ({values})"}
+    forms |= {"Exists": one["key"], "DoesNotExist": f"!{one['key']}"}
+    return forms[one["operator"]]

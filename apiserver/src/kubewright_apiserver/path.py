@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 from urllib.parse import unquote
 
-__all__ = ["Address", "address_in"]
+__all__ = ["Address", "address_in", "asks_to_watch", "is_true"]
 
 _PARTS_OF_NAMESPACES = frozenset(("status", "finalize"))
 
@@ -27,7 +27,11 @@ class Address(NamedTuple):
 
 def address_in(path: str) -> Address | None:
     """The address in a path below ``/api/V`` or ``/apis/G/V``, or None if it names no resource."""
-    parts = [unquote(part) for part in path.strip("/").split("/")]
+    if "%" in path:
+        path = unquote(path)
+    if path.startswith("//"):
+        return None
+    parts = path.strip("/").split("/")
     if parts[0] == "api" and len(parts) >= 3:
         group, version, parts = "", parts[1], parts[2:]
     elif parts[0] == "apis" and len(parts) >= 4:
@@ -42,3 +46,13 @@ def address_in(path: str) -> Address | None:
         namespace, parts = parts[1], parts[2:]
     plural, name, subresource, *rest = [*parts, "", "", ""][: max(3, len(parts))]
     return Address(group, version, plural, namespace, name, subresource, tuple(filter(None, rest)), is_watch)
+
+
+def is_true(parameter: str | None) -> bool:
+    """What a query parameter says, None if it is not there; every word is a yes but ``false`` and ``0``, as in Go."""
+    return parameter is not None and parameter.lower() not in ("false", "0")
+
+
+def asks_to_watch(address: Address, parameter: str | None) -> bool:
+    """Whether a read of this address means a watch, by its old form or by the query parameter ``watch``."""
+    return address.is_watch or (bool(address.plural) and not address.name and is_true(parameter))

@@ -6,6 +6,7 @@ predicate.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any, Final, NamedTuple, Protocol
@@ -27,6 +28,10 @@ __all__ = [
 
 Read = Callable[[dict[str, Any]], str]
 """The value of a field of an object, as selectors compare it."""
+
+_LONGEST_KEPT: Final = 1024
+_PART: Final = re.compile(r"((?:[^,\\]++|\\(?s:.)|\\\Z)*+)(?:,|\Z)")
+_OPERATOR: Final = re.compile("!=|==?")
 
 
 class Resource(Protocol):
@@ -116,37 +121,32 @@ def requires_single_name(terms: tuple[FieldTerm, ...]) -> str | None:
     return next((term.value for term in terms if term.is_equal and term.field == "metadata.name"), None)
 
 
-@lru_cache(maxsize=1024)
 def field_terms(selector: str) -> tuple[FieldTerm, ...]:
     r"""The comparisons of a selector such as ``metadata.name=a,spec.nodeName!=b``; ``\,`` and ``\=`` are data.
 
     Raises ``Refusal`` (400) for what is no field selector.
     """
-    return tuple(_term(part, selector) for part in sorted(_split(selector)) if part)
+    # Long ones are not kept: a thousand of them would be a gigabyte.
+    return _kept_terms(selector) if len(selector) <= _LONGEST_KEPT else _terms(selector)
 
 
-def _split(selector: str) -> list[str]:
-    parts = [""]
-    is_escaped = False
-    for letter in selector:
-        if letter == "," and not is_escaped:
-            parts.append("")
-            continue
-        is_escaped = letter == "\\" and not is_escaped
-        parts[-1] += letter
-    return parts
+def _terms(selector: str) -> tuple[FieldTerm, ...]:
+    parts = sorted(found[1] for found in _PART.finditer(selector))
+    return tuple(_term(part, selector) for part in parts if part)
+
+
+_kept_terms: Final = lru_cache(maxsize=1024)(_terms)
 
 
 def _term(part: str, selector: str) -> FieldTerm:
-    at = next((index for index, letter in enumerate(part) if letter == "=" or part.startswith("!=", index)), None)
-    if at is None:
+    found = _OPERATOR.search(part)
+    if found is None:
         raise bad_request(f"invalid selector: '{selector}'; can't understand '{part}'")
-    operator = next(text for text in ("!=", "==", "=") if part.startswith(text, at))
-    return FieldTerm(part[:at], _unescaped(part[at + len(operator) :]), operator != "!=")
+    return FieldTerm(part[: found.start()], _unescaped(part[found.end() :]), found[0] != "!=")
 
 
 def _unescaped(value: str) -> str:
-    plain = ""
+    plain: list[str] = []
     is_escaped = False
     for letter in value:
         if is_escaped and letter not in "\\,=":
@@ -154,10 +154,11 @@ def _unescaped(value: str) -> str:
         if not is_escaped and letter in ",=":
             raise bad_request(f"invalid field selector: unescaped character in value: {ord(letter)}")
         is_escaped = letter == "\\" and not is_escaped
-        plain += "" if is_escaped else letter
+        if not is_escaped:
+            plain.append(letter)
     if is_escaped:
         raise bad_request("invalid field selector: invalid escape sequence: \\")
-    return plain
+    return "".join(plain)
 
 
 def selectable_fields(group: str, plural: str, obj: dict[str, Any]) -> dict[str, str]:

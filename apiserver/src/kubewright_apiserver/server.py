@@ -4,29 +4,44 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import os
+import copy
 import random
+import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
+from ipaddress import ip_network
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
 import yaml
 
-from kubewright_apiserver.access import Authenticator, Authority, User, server_context
+from kubewright_apiserver.access import Authenticator, Certificates, User, write_private
 from kubewright_apiserver.app import Answer, App
 from kubewright_apiserver.bootstrap import bootstrap, load_manifests
 from kubewright_apiserver.engine import Engine
-from kubewright_apiserver.http import HttpServer
 from kubewright_apiserver.registry import Registry
-from kubewright_apiserver.store import Snapshot, SqliteLog, Store
+from kubewright_apiserver.request_log import RequestLog
+from kubewright_apiserver.store import (
+    COMPACTION_INTERVAL,
+    Closed,
+    Snapshot,
+    SqliteLog,
+    Store,
+    compact_periodically,
+)
+
+if TYPE_CHECKING:
+    from kubewright_apiserver.http import HttpServer
 
 __all__ = ["ApiServer"]
 
+_T = TypeVar("_T")
+_PORT: Final = 6443
+_SERVICE_NAMES: Final = ("kubernetes", "kubernetes.default", "kubernetes.default.svc")
 _ADMIN = User(name="kubernetes-admin", groups=("system:masters", "system:authenticated"))
 
 
@@ -40,7 +55,11 @@ class ApiServer:
     Without ``data`` objects live in memory; with it they are in that SQLite file too. ``listens=False`` opens no
     socket: requests come through ``handle``. ``http_port`` adds a port without TLS, on loopback, where everybody is
     the administrator. ``manifests`` are files or folders of YAML that are created at start. ``clock`` and ``dice``
-    replace the wall clock and the source of chance; ``event_lifetime`` is how long Events are kept.
+    replace the wall clock and the source of chance; ``event_lifetime`` is how long Events are kept. ``service_ranges``
+    are the addresses that Services get, of one family or both, ``node_ports`` the first and last port. ``snapshot`` is
+    what another server held, to begin with that. ``certificates`` are what it shows and whom it believes, if not the
+    certificates of an authority of its own, which then are for ``names`` too. While it listens, what was longer ago
+    than ``compaction_interval`` is forgotten.
     """
 
     def __init__(
@@ -54,10 +73,18 @@ class ApiServer:
         manifests: Sequence[str | Path] = (),
         runtime_config: Mapping[str, bool] | None = None,
         tokens: Mapping[str, User] | None = None,
+        certificates: Certificates | None = None,
+        names: Sequence[str] = (),
         clock: Callable[[], datetime] | None = None,
         dice: random.Random | None = None,
         event_lifetime: timedelta = timedelta(hours=1),
+        service_ranges: Sequence[str] = ("10.0.0.0/24",),
+        node_ports: tuple[int, int] = (30000, 32767),
+        compaction_interval: timedelta | None = COMPACTION_INTERVAL,
+        snapshot: Snapshot | None = None,
     ) -> None:
+        if data is not None and snapshot is not None:
+            raise ValueError("only a server in memory can begin with a snapshot; leave out data= or snapshot=")
         self._data = Path(data) if data is not None else None
         self._listens = listens
         self._host = host
@@ -69,11 +96,20 @@ class ApiServer:
         self._clock = clock
         self._dice = dice
         self._event_lifetime = event_lifetime
-        self._authority = Authority() if listens else None
+        self._service_ranges = tuple(service_ranges)
+        self._node_ports = node_ports
+        self._names = tuple(names)
+        self._compaction_interval = compaction_interval
+        self._compaction: asyncio.Task[None] | None = None
+        self._certificates = (certificates or Certificates()) if listens else None
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._http: HttpServer | None = None
         self._app: App | None = None
+        self._requests: RequestLog | None = None
+        self._snapshot = snapshot
         self._fresh: Snapshot | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread = 0
         self.url: str = ""
         """The address with TLS, once it listens."""
         self.http_url: str = ""
@@ -90,28 +126,64 @@ class ApiServer:
 
     async def start(self) -> None:
         """Open the store, create what every cluster has and the manifests, and listen."""
+        self._loop, self._thread = asyncio.get_running_loop(), threading.get_ident()
+        try:
+            await self._start()
+        except BaseException:
+            await self.stop()
+            raise
+
+    async def _start(self) -> None:
+        registry = Registry(self._runtime_config)
         store = Store(SqliteLog.open(self._data) if self._data is not None else None)
+        if self._snapshot is not None:
+            store.restore(self._snapshot)
         engine = Engine(
             store,
-            Registry(self._runtime_config),
+            registry,
             clock=self._clock,
             dice=self._dice,
             event_lifetime=self._event_lifetime,
+            service_ranges=self._service_ranges,
+            node_ports=self._node_ports,
         )
-        engine.reload()
         self._app = App(engine)
-        await bootstrap(self._app)
+        engine.reload()
+        self._requests = self._app.requests
+        if self._snapshot is None:
+            believed = self._certificates.believed if self._certificates is not None else None
+            await bootstrap(self._app, believed, self._port or _PORT)
         await load_manifests(self._app, self._manifests)
         if self._data is None:
             self._fresh = store.snapshot()
         if self._listens:
             await self._listen()
+            self._compact(store)
+
+    def _compact(self, store: Store) -> None:
+        if self._compaction_interval is not None:
+            work = compact_periodically(store, self._compaction_interval)
+            self._compaction = asyncio.create_task(work, name="compaction")
+
+    async def wait(self) -> None:
+        """Return when the server was stopped.
+
+        Raises: ``StoreFailed`` when its file can no longer be used; nothing that was acknowledged is lost then.
+        """
+        with suppress(Closed):
+            await self.app.engine.store.wait_for(sys.maxsize)
 
     async def stop(self) -> None:
         """End every connection and close the store; an acknowledged write stays."""
+        if self._app is not None:
+            self._app.engine.store.end_watches()
         if self._http is not None:
             await self._http.aclose()
             self._http = None
+        if self._compaction is not None:
+            self._compaction.cancel()
+            await asyncio.wait((self._compaction,))
+            self._compaction = None
         if self._app is not None:
             await self._app.engine.expiry.stop()
             await self._app.engine.store.close()
@@ -131,21 +203,83 @@ class ApiServer:
         """Answer a request as the administrator's, without any socket."""
         return await self.app.handle(method, target, headers, body, _ADMIN.name)
 
+    @property
+    def requests(self) -> RequestLog:
+        """What the server was asked since it started, the last 10,000 requests; still there when it has stopped."""
+        if self._requests is None:
+            raise RuntimeError("the API server was never started; start it with `async with ApiServer() as server`")
+        return self._requests
+
+    @property
+    def connections(self) -> int:
+        """How many connections of clients are open."""
+        return self._http.connections if self._http is not None else 0
+
+    def snapshot(self) -> Snapshot:
+        """All objects as they are now, without history: for ``restore``, or for another server to begin with."""
+        return self._in_loop(self.app.engine.store.snapshot)
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Hold what the snapshot holds, at its revision, and serve the CRDs in it; in memory only.
+
+        Watches end. Clients that saw later revisions must list anew: the same numbers will be given to other writes.
+        """
+        if self._data is not None:
+            raise RuntimeError("only a server in memory can be restored; start one without data=, or restore a fork()")
+
+        def restore() -> None:
+            self.app.engine.store.restore(snapshot)
+            self.app.engine.reload()
+
+        self._in_loop(restore)
+
     def reset(self) -> None:
-        """Forget everything that was done since the start; for tests, and in memory only."""
+        """Forget everything that was done and asked since the start; for tests, and in memory only."""
         if self._fresh is None:
             raise RuntimeError("only a server in memory can be reset; start one without data=")
-        self.app.engine.store.restore(self._fresh)
-        self.app.engine.reload()
+        self.restore(self._fresh)
+        self.requests.clear()
+
+    def fork(self) -> ApiServer:
+        """A second server, to be started, that begins with what this one holds now and then goes its own way.
+
+        It is in memory, on ports of its own with an authority of its own, and otherwise has the options of this one.
+        """
+        return ApiServer(
+            listens=self._listens,
+            host=self._host,
+            http_port=None if self._http_port is None else 0,
+            runtime_config=self._runtime_config,
+            tokens=self._tokens,
+            clock=self._clock,
+            dice=copy.copy(self._dice),
+            event_lifetime=self._event_lifetime,
+            service_ranges=self._service_ranges,
+            node_ports=self._node_ports,
+            snapshot=self.snapshot(),
+        )
+
+    def _in_loop(self, act: Callable[[], _T]) -> _T:
+        """Do something to the store in the thread of its event loop, whichever thread asks."""
+        loop = self._loop
+        if loop is None or not loop.is_running() or self._thread == threading.get_ident():
+            return act()
+
+        async def acting() -> _T:
+            return act()
+
+        return asyncio.run_coroutine_threadsafe(acting(), loop).result()
 
     async def _listen(self) -> None:
-        assert self._authority is not None
+        # aiohttp takes as long to import as everything else, and many servers never listen.
+        from kubewright_apiserver.http import HttpServer
+
+        assert self._certificates is not None
         self._http = HttpServer(self.app, Authenticator(self._tokens))
-        hosts = {self._host, "127.0.0.1", "localhost", "kubernetes", "kubernetes.default.svc"}
-        pair = self._authority.issue_server(sorted(hosts))
-        context = server_context(pair, self._authority.certificate)
-        port = await self._http.listen(self._host, self._port, context)
-        self.url = f"https://{self._host}:{port}"
+        service = str(ip_network(self._service_ranges[0])[1])
+        hosts = {self._host, "127.0.0.1", "localhost", service, *_SERVICE_NAMES, *self._names}
+        port = await self._http.listen(self._host, self._port, self._certificates.context(sorted(hosts)))
+        self.url = f"https://{_reachable(self._host)}:{port}"
         if self._http_port is not None:
             port = await self._http.listen("127.0.0.1", self._http_port, None, _ADMIN)
             self.http_url = f"http://127.0.0.1:{port}"
@@ -164,13 +298,11 @@ class ApiServer:
         self, path: str | Path, user: str = _ADMIN.name, groups: Sequence[str] = ("system:masters",)
     ) -> None:
         """Write a kubeconfig with a fresh client certificate of a user, readable by its owner alone."""
-        if self._authority is None or not self.url:
+        if self._certificates is None or not self.url:
             raise RuntimeError("the API server does not listen, so there is nothing to connect to")
-        pair = self._authority.issue_client(user, groups)
-        document = _kubeconfig(self.url, self._authority.certificate, user, pair.certificate, pair.key)
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(descriptor, "w") as file:
-            yaml.safe_dump(document, file, sort_keys=False)
+        pair = self._certificates.authority.issue_client(user, groups)
+        document = _kubeconfig(self.url, self._certificates.shown, user, pair.certificate, pair.key)
+        write_private(Path(path), yaml.safe_dump(document, sort_keys=False).encode())
 
     @classmethod
     @contextmanager
@@ -205,6 +337,12 @@ class ApiServer:
                 loop.call_soon_threadsafe(loop.stop)
             thread.join()
             loop.close()
+
+
+def _reachable(host: str) -> str:
+    """The host of an address at which a server on that host is found from here."""
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
+    return f"[{host}]" if ":" in host else host
 
 
 def _kubeconfig(url: str, authority: bytes, user: str, certificate: bytes, key: bytes) -> dict[str, Any]:

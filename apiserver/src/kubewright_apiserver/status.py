@@ -182,7 +182,7 @@ def _qualified(group: str, plural: str) -> str:
 
 def not_found(group: str, plural: str, name: str) -> Refusal:
     """404: no object of that name."""
-    message = f'{_qualified(group, plural)} "{name}" not found'
+    message = f"{_qualified(group, plural)} {go_quoted(name)} not found"
     return Refusal(404, "NotFound", message, details=_named(group, plural, name))
 
 
@@ -193,19 +193,19 @@ def unserved() -> Refusal:
 
 def already_exists(group: str, plural: str, name: str) -> Refusal:
     """409: the name is taken."""
-    message = f'{_qualified(group, plural)} "{name}" already exists'
+    message = f"{_qualified(group, plural)} {go_quoted(name)} already exists"
     return Refusal(409, "AlreadyExists", message, details=_named(group, plural, name))
 
 
 def conflict(group: str, plural: str, name: str, why: str) -> Refusal:
     """409: the object is not as the request supposed."""
-    message = f'Operation cannot be fulfilled on {_qualified(group, plural)} "{name}": {why}'
+    message = f"Operation cannot be fulfilled on {_qualified(group, plural)} {go_quoted(name)}: {why}"
     return Refusal(409, "Conflict", message, details=_named(group, plural, name))
 
 
 def forbidden(group: str, plural: str, name: str, why: str) -> Refusal:
     """403: it may not be done."""
-    named = f' "{name}"' if name else ""
+    named = f" {go_quoted(name)}" if name else ""
     message = f"{_qualified(group, plural)}{named} is forbidden: {why}"
     return Refusal(403, "Forbidden", message, details=_named(group, plural, name))
 
@@ -215,7 +215,7 @@ def invalid(group: str, kind: str, name: str, errors: Sequence[FieldError]) -> R
     told = list(dict.fromkeys(error.message for error in errors))
     listed = told[0] if len(told) == 1 else f"[{', '.join(told)}]"
     details: dict[str, Any] = {**_named(group, kind, name), "causes": [error.cause for error in errors]}
-    return Refusal(422, "Invalid", f'{_qualified(group, kind)} "{name}" is invalid: {listed}', details=details)
+    return Refusal(422, "Invalid", f"{_qualified(group, kind)} {go_quoted(name)} is invalid: {listed}", details=details)
 
 
 def bad_request(message: str) -> Refusal:

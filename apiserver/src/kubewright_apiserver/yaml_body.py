@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import yaml
 
-from kubewright_apiserver.json_tree import has_duplicates, read_untyped
+from kubewright_apiserver.json_tree import has_duplicates, read_whole
 
 __all__ = ["MalformedYaml", "read_yaml"]
 
@@ -34,7 +34,10 @@ _INTEGER: Final = re.compile(r"([+-]?)(?:0[xX]([0-9a-fA-F]+)|0[oO]?([0-7]+)|0[bB
 _FLOAT: Final = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _TAGGED: Final = {bool: "!!bool", int: "!!int", float: "!!float", str: "!!str", type(None): "!!null"}
 _RESOLVABLE: Final = frozenset(_TAGGED.values())
-_DEEPEST: Final = "exceeded max depth of 10000"
+_TOO_DEEP: Final = "exceeded max depth of 10000"
+# The time that libyaml takes grows with the square of the depth, and more than this could not be stored.
+_DEEPEST: Final = 250
+_MOST_DIGITS: Final = 20
 _UNESCAPABLE: Final = re.compile(r"(?<!\\)(?:\\\\)*\\/")
 # The escapes of JSON that YAML does not have: of a slash, and of half a character.
 _UNLIKE: Final = re.compile(rb"\\(?:/|u[dD][89a-fA-F])")
@@ -60,7 +63,7 @@ def _as_json(data: bytes) -> Any:
     if data[:1] != b"{" or _UNLIKE.search(data):
         return None
     try:
-        value = read_untyped(data)
+        value = read_whole(data)
     except ValueError:
         return None
     return None if has_duplicates(data, value) else value
@@ -80,7 +83,7 @@ def _read_yaml(data: bytes) -> tuple[Any, list[str]]:
     except yaml.reader.ReaderError as error:
         raise MalformedYaml(f"yaml: {_reader_problem(error)}") from None
     except RecursionError:
-        raise MalformedYaml(f"yaml: {_DEEPEST}") from None
+        raise MalformedYaml(f"yaml: {_TOO_DEEP}") from None
 
 
 def _where(error: yaml.MarkedYAMLError) -> str:
@@ -135,6 +138,8 @@ class _Composer:
             open_nodes[-1].children.append(node)
             if isinstance(event, yaml.MappingStartEvent | yaml.SequenceStartEvent):
                 open_nodes.append(node)
+                if len(open_nodes) > _DEEPEST:
+                    raise MalformedYaml(f"yaml: {f'line {node.line}: ' if node.line > 1 else ''}{_TOO_DEEP}")
         return root
 
     def _node(self, event: Any) -> _Node:
@@ -182,10 +187,7 @@ class _Reader:
     def value(self, node: _Node | None) -> Any:
         if node is None:
             return None
-        self._count += 1
-        if self._inside:
-            self._aliased += 1
-            self._check_aliases()
+        self._count_one()
         if node.kind == "scalar":
             return _jsonable(_scalar(node))
         if node.kind == "list":
@@ -196,18 +198,25 @@ class _Reader:
         self._fill(values, node)
         return {name: values[name] for name in sorted(values)}
 
-    def _check_aliases(self) -> None:
+    def _count_one(self) -> None:
+        self._count += 1
+        if not self._inside:
+            return
+        self._aliased += 1
         most = 0.99 - 0.89 * min(1, max(0, (self._count - 400_000) / 3_600_000))
         if self._aliased > 100 and self._count > 1000 and self._aliased / self._count > most:
             raise MalformedYaml("yaml: document contains excessive aliasing")
 
     def _alias(self, node: _Node) -> Any:
-        if node in self._inside:
-            raise MalformedYaml(f"yaml: anchor '{node.text}' value contains itself")
-        self._inside.append(node)
+        self._enter(node)
         value = self.value(node.children[0])
         self._inside.pop()
         return value
+
+    def _enter(self, node: _Node) -> None:
+        if node in self._inside:
+            raise MalformedYaml(f"yaml: anchor '{node.text}' value contains itself")
+        self._inside.append(node)
 
     def _fill(self, values: dict[Any, Any], node: _Node) -> None:
         pairs = iter(node.children)
@@ -215,7 +224,6 @@ class _Reader:
             if key.kind == "scalar" and key.text == "<<" and (key.implicit or key.tag == "!!merge"):
                 self._merge(values, child)
                 continue
-            self._count += 1
             said = self._key(key)
             value = self.value(child)
             name = _key_text(said, value)
@@ -225,6 +233,7 @@ class _Reader:
 
     def _key(self, key: _Node) -> Any:
         if key.kind == "scalar":
+            self._count_one()
             return _scalar(key)
         said = self.value(key)
         if isinstance(said, list | dict):
@@ -242,7 +251,14 @@ class _Reader:
         target = node.children[0] if node.kind == "alias" else node
         if target.kind != "map":
             raise MalformedYaml("yaml: map merge requires map or sequence of maps as the value")
+        self._count_one()
+        if target is node:
+            self._fill(values, target)
+            return
+        self._enter(node)
+        self._count_one()
         self._fill(values, target)
+        self._inside.pop()
 
 
 def _scalar(node: _Node) -> Any:
@@ -273,7 +289,8 @@ def _plain(text: str) -> Any:
         return text
     digits = text if text[0] == "." else text.replace("_", "")
     found = _INTEGER.fullmatch(digits)
-    if found is not None:
+    # More decimal digits than 64 bits hold are not even counted: Python limits them.
+    if found is not None and len(found[5] or "") <= _MOST_DIGITS:
         integer = _integer(found)
         if -(2**63) <= integer < 2**64:
             return integer

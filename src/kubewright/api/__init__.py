@@ -2,6 +2,7 @@
 
 from kubewright.api.clock import now, using_clock
 from kubewright.api.condition import Condition, Status
+from kubewright.api.key import Key
 from kubewright.api.merge import Merge, MergeConflict, three_way_merge, two_way_merge
 from kubewright.api.metadata import ListMetadata, ManagedFieldsEntry, Metadata, OwnerReference
 from kubewright.api.microtime import MicroTime
@@ -31,6 +32,7 @@ __all__ = [
     "ApiResource",
     "Condition",
     "FieldSelector",
+    "Key",
     "LabelSelector",
     "LabelSelectorRequirement",
     "ListMap",

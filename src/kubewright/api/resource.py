@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import msgspec
 
+from kubewright.api.key import Key
 from kubewright.api.metadata import Metadata, OwnerReference
 from kubewright.api.model import Model, ModelMeta, field
 
@@ -169,6 +170,11 @@ class Resource(Model, metaclass=ResourceMeta, dict=True):
     def namespace(self) -> str:
         """The object's namespace, empty when it is cluster-scoped or not yet placed."""
         return self.metadata.namespace
+
+    @property
+    def key(self) -> Key:
+        """Namespace and name."""
+        return Key(self.metadata.namespace, self.metadata.name)
 
     @property
     def owner_reference(self) -> OwnerReference:

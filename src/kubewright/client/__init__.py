@@ -4,7 +4,7 @@ from kubewright.client.client import Client
 from kubewright.client.discovery import Discovery
 from kubewright.client.http import HttpTransport
 from kubewright.client.in_process import Handler, InProcessTransport
-from kubewright.client.listing import Listing, ObjectList
+from kubewright.client.listing import Listing, ObjectList, without_collecting
 from kubewright.client.options import ALL_NAMESPACES, JsonPatch, MergePatch, Options, Patch, StrategicPatch
 from kubewright.client.port_forward import ForwardedPort
 from kubewright.client.process import Completed, Process
@@ -39,4 +39,5 @@ __all__ = [
     "Watch",
     "WatchEvent",
     "WebSocket",
+    "without_collecting",
 ]

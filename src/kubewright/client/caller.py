@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import logging
 import random
 import re
@@ -36,6 +37,12 @@ class Caller:
         self._rate_limit = rate_limit
         self.dice: random.Random = dice or random.Random()
         self._warned: set[str] = set()
+
+    def intercepted(self, interceptors: Sequence[Interceptor]) -> Caller:
+        """The same with these interceptors around its own; transport, retries, rate limit and chance are shared."""
+        twin = copy.copy(self)
+        twin._send = chained(self._send, interceptors)
+        return twin
 
     async def send(self, request: Request) -> Response:
         """The answer, whatever its status."""

@@ -98,10 +98,19 @@ class Client(Verbs):
 
         ``client.using(dry_run=True)`` tries writes without storing them.
         """
-        view = object.__new__(Client)
         changed = msgspec.structs.replace(self.options, **options)
-        requests = Requests(self.discovery, namespace or self.namespace, changed)
-        Verbs.__init__(view, self._caller, requests, self._capabilities)
+        return self._view(self._caller, Requests(self.discovery, namespace or self.namespace, changed))
+
+    def intercepted(self, *interceptors: Interceptor) -> Client:
+        """A view of this client with further interceptors, on the same connections, retries and rate limit.
+
+        They stand around those of this client, the first outermost: they see what the others make of an attempt.
+        """
+        return self._view(self._caller.intercepted(interceptors), self._requests)
+
+    def _view(self, caller: Caller, requests: Requests) -> Client:
+        view = object.__new__(Client)
+        Verbs.__init__(view, caller, requests, self._capabilities)
         return view
 
     async def get_scale(self, kind: type[Resource], name: str, *, namespace: str | None = None) -> Scale:

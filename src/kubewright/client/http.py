@@ -10,7 +10,7 @@ import functools
 import io
 import socket
 import ssl
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kubewright.client.answer import error_in
@@ -60,7 +60,8 @@ class HttpTransport:
             raise self._explained(error, request) from error
         try:
             if request.streaming and opened.status < 300:
-                return Response(opened.status, tuple(opened.headers.items()), stream=self._chunks(opened, request))
+                stream = _Stream(self._chunks(opened, request), opened)
+                return Response(opened.status, tuple(opened.headers.items()), stream=stream)
             body = await opened.read()
         except BaseException as error:
             opened.close()
@@ -86,7 +87,7 @@ class HttpTransport:
         async with asyncio.timeout(seconds):
             return await opening
 
-    async def _chunks(self, opened: aiohttp.ClientResponse, request: Request) -> AsyncIterator[bytes]:
+    async def _chunks(self, opened: aiohttp.ClientResponse, request: Request) -> AsyncGenerator[bytes, None]:
         try:
             async for chunk in opened.content.iter_any():
                 yield chunk
@@ -151,6 +152,27 @@ class HttpTransport:
         for session in (self._plain, self._streams):
             if session is not None:
                 await session.close()
+
+
+class _Stream:
+    """The chunks of an answer; closing it gives the connection back, also if nobody has begun to read."""
+
+    def __init__(self, chunks: AsyncGenerator[bytes, None], opened: aiohttp.ClientResponse) -> None:
+        self._chunks = chunks
+        self._opened = opened
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return self._chunks
+
+    async def __anext__(self) -> bytes:
+        return await anext(self._chunks)
+
+    async def aclose(self) -> None:
+        try:
+            await self._chunks.aclose()
+        finally:
+            # A generator that was never begun does not run what it would do at its end.
+            self._opened.close()
 
 
 @functools.lru_cache(maxsize=64)

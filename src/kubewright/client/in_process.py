@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterable, Awaitable, Callable, Sequence
-from typing import TypeAlias
+from collections.abc import AsyncIterable, Awaitable, Callable, Coroutine, Sequence
+from typing import Any, Final, TypeAlias, TypeVar
 
 from kubewright.client.transport import Request, Response, WebSocket
 from kubewright.errors import RequestTimeout, TransportError
@@ -16,33 +16,68 @@ Answer: TypeAlias = tuple[int, Sequence[tuple[str, str]], AsyncIterable[bytes]]
 Handler: TypeAlias = Callable[[str, str, Sequence[tuple[str, str]], bytes], Awaitable[Answer]]
 """``async handle(method, target, headers, body) -> status, headers, chunks``: an API server on plain types."""
 
+T = TypeVar("T")
+
+_SECONDS_TO_END: Final = 1.0
+
 
 class InProcessTransport:
-    """Hands requests to a handler: no sockets, no threads, and virtual time if the loop has it."""
+    """Hands requests to a handler: no sockets, no threads, and virtual time if the loop has it.
+
+    *Guarantees*: each request is handled in a task of its own, which goes on when its sender is cancelled or loses
+    patience, as a server far away would: nothing is cut between a write and its announcement to watchers.
+    """
 
     def __init__(self, handler: Handler) -> None:
         self._handler = handler
         self._closed = False
+        self._tasks: dict[asyncio.Task[Any], None] = {}
 
     async def send(self, request: Request) -> Response:
         """Let the handler answer; the time limit holds as over a network."""
         if self._closed:
             raise TransportError(f"{request}: the client is closed")
+        task = self._start(self._handled(request), f"answer to {request.verb} {request.target.partition('?')[0]}")
         try:
-            async with asyncio.timeout(request.timeout.total_seconds() if request.timeout else None):
-                status, answered, chunks = await self._handler(
-                    request.method, request.target, request.headers, request.body
-                )
-                if request.streaming and status < 300:
-                    return Response(status, answered, stream=aiter(chunks))
-                return Response(status, answered, b"".join([chunk async for chunk in chunks]))
-        except TimeoutError:
-            raise RequestTimeout(f"{request}: no answer within {request.timeout}") from None
+            await asyncio.wait((task,), timeout=request.timeout.total_seconds() if request.timeout else None)
+        except asyncio.CancelledError:
+            task.add_done_callback(self._discard)
+            raise
+        if not task.done():
+            task.add_done_callback(self._discard)
+            raise RequestTimeout(f"{request}: no answer within {request.timeout}")
+        if task.cancelled():
+            raise TransportError(f"{request}: the client was closed before the answer came")
+        return task.result()
+
+    def _start(self, work: Coroutine[Any, Any, T], name: str) -> asyncio.Task[T]:
+        task = asyncio.create_task(work, name=name)
+        self._tasks[task] = None
+        task.add_done_callback(self._tasks.pop)
+        return task
+
+    async def _handled(self, request: Request) -> Response:
+        status, answered, chunks = await self._handler(request.method, request.target, request.headers, request.body)
+        if request.streaming and status < 300:
+            return Response(status, answered, stream=aiter(chunks))
+        return Response(status, answered, b"".join([chunk async for chunk in chunks]))
+
+    def _discard(self, task: asyncio.Task[Response]) -> None:
+        """End the stream of an answer that nobody waits for any more; a failure concerns nobody either."""
+        if not task.cancelled() and task.exception() is None and task.result().stream is not None:
+            self._start(task.result().aclose(), "end of a stream that nobody reads")
 
     async def connect(self, request: Request, subprotocols: Sequence[str]) -> WebSocket:
         """Refuse: an upgraded connection needs a socket."""
         raise TransportError(f"{request}: exec, attach and port-forward need a connection over HTTP")
 
     async def aclose(self) -> None:
-        """Take no more requests."""
+        """Take no more requests; those that are being handled get a second to be done."""
         self._closed = True
+        if self._tasks:
+            await asyncio.wait(list(self._tasks), timeout=_SECONDS_TO_END)
+        late = list(self._tasks)
+        for task in late:
+            task.cancel()
+        if late:
+            await asyncio.wait(late)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Generator, Iterator
 from contextlib import contextmanager
 from typing import Any, Generic, TypeVar
 
@@ -13,7 +13,7 @@ import msgspec
 from kubewright.api import ListMetadata, Resource, decode
 from kubewright.errors import Gone, ProtocolError, Undecodable
 
-__all__ = ["Listing", "ObjectList", "RawPage"]
+__all__ = ["Listing", "ObjectList", "RawPage", "without_collecting"]
 
 R = TypeVar("R", bound=Resource)
 
@@ -70,7 +70,7 @@ def decode_page(kind: type[R], page: RawPage) -> ObjectList[R]:
     """A page with its objects decoded; one that does not fit its type is told and left out."""
     items: list[R] = []
     undecodable: list[Undecodable] = []
-    with _without_collecting():
+    with without_collecting():
         for raw in page.items or ():
             try:
                 # A copy, so that one object kept does not keep the whole page in memory.
@@ -82,7 +82,7 @@ def decode_page(kind: type[R], page: RawPage) -> ObjectList[R]:
 
 
 @contextmanager
-def _without_collecting() -> Iterator[None]:
+def without_collecting() -> Iterator[None]:
     """No cyclic garbage collection inside the block, which must not await.
 
     Nothing that a page decodes into is garbage yet; looking for some takes three times as long as the decoding.
@@ -124,7 +124,7 @@ class Listing(Generic[R]):
         async for page in self.raw_pages():
             yield decode_page(self._kind, page)
 
-    async def raw_pages(self) -> AsyncIterator[RawPage]:
+    async def raw_pages(self) -> AsyncGenerator[RawPage, None]:
         """The pages with their objects as the server sent them."""
         query: dict[str, Any] = {"limit": self._page_size} if self._page_size else {}
         while True:

@@ -27,6 +27,7 @@ from kubewright.client.listing import Listing, ObjectList, decode_page, read_pag
 from kubewright.client.options import Patch, Propagation
 from kubewright.client.requests import Requests
 from kubewright.client.transport import Response
+from kubewright.client.waiting import wait_gone, wait_until
 from kubewright.client.watch import Capabilities, Watch
 from kubewright.errors import Conflict, WasRead
 
@@ -66,12 +67,14 @@ class Verbs:
         resource_version: str | None = None,
         match: str | None = None,
         page_size: int = 500,
+        shard_selector: str | None = None,
     ) -> Listing[R]:
         """The objects that match: ``await`` it for all, or ``async for`` to fetch page by page.
 
-        ``match`` says how to take ``resource_version``: ``Exact`` or ``NotOlderThan``.
+        ``match`` says how to take ``resource_version``: ``Exact`` or ``NotOlderThan``. ``shard_selector`` asks for one
+        shard of the objects, where the server can do that.
         """
-        selection = _selection(labels, fields)
+        selection = _selection(labels, fields, shard_selector)
         if resource_version is not None:
             selection["resourceVersion"] = resource_version
         if match is not None:
@@ -95,12 +98,14 @@ class Verbs:
         fields: str | Mapping[str, str] | FieldSelector | None = None,
         resource_version: str | None = None,
         idle_timeout: timedelta = timedelta(seconds=150),
+        shard_selector: str | None = None,
     ) -> Watch[R]:
         """All objects that match, as ``ADDED``, and then their changes; or only the changes after a revision.
 
         See ``Watch`` for what is guaranteed when connections break.
         """
-        selection = _selection(labels, fields)
+        selection = _selection(labels, fields, shard_selector)
+        whole = self.list(kind, namespace=namespace, labels=labels, fields=fields, shard_selector=shard_selector)
 
         async def open_stream(query: dict[str, Any]) -> Response:
             query = {"watch": "true", **selection, **query}
@@ -111,7 +116,7 @@ class Verbs:
         return Watch(
             kind,
             open=open_stream,
-            list_pages=self.list(kind, namespace=namespace, labels=labels, fields=fields).raw_whole,
+            list_pages=whole.raw_whole,
             capabilities=self._capabilities,
             resource_version=resource_version,
             idle_timeout=idle_timeout,
@@ -190,6 +195,35 @@ class Verbs:
         if force:
             request.target += "&force=true"
         return decode(type(obj), await self._caller.fetch(request))
+
+    async def wait_until(
+        self,
+        kind: type[R],
+        name: str,
+        predicate: Callable[[R], bool],
+        *,
+        namespace: str | None = None,
+        within: timedelta = timedelta(seconds=30),
+    ) -> R:
+        """The object as soon as ``predicate`` holds for it; it need not be there yet.
+
+        *Raises* ``WaitTimeout``, which says how it was last.
+        """
+        return await wait_until(kind, name, lambda: self._watch_one(kind, name, namespace), predicate, within)
+
+    async def wait_gone(
+        self,
+        kind: type[R],
+        name: str,
+        *,
+        namespace: str | None = None,
+        within: timedelta = timedelta(seconds=30),
+    ) -> None:
+        """Return when there is no such object; raises ``WaitTimeout`` if it stays."""
+        await wait_gone(kind, name, lambda: self._watch_one(kind, name, namespace), within)
+
+    def _watch_one(self, kind: type[R], name: str, namespace: str | None) -> Watch[R]:
+        return self.watch(kind, namespace=namespace, fields={"metadata.name": name})
 
     @overload
     async def patch(self, target: R, patch: Patch, *, subresource: str | None = None) -> R: ...
@@ -285,13 +319,17 @@ class Verbs:
 
 
 def _selection(
-    labels: str | Mapping[str, str] | LabelSelector | None, fields: str | Mapping[str, str] | FieldSelector | None
+    labels: str | Mapping[str, str] | LabelSelector | None,
+    fields: str | Mapping[str, str] | FieldSelector | None,
+    shard_selector: str | None = None,
 ) -> dict[str, Any]:
     query = {}
     if labels is not None:
         query["labelSelector"] = label_selector_text(labels)
     if fields is not None:
         query["fieldSelector"] = field_selector_text(fields)
+    if shard_selector:
+        query["shardSelector"] = shard_selector
     return query
 
 

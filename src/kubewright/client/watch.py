@@ -16,7 +16,7 @@ from typing import Any, Final, Generic, TypeVar
 import msgspec
 
 from kubewright.api import Resource, decode
-from kubewright.client.lines import lines_of
+from kubewright.client.lines import line_batches_of
 from kubewright.client.listing import RawPage
 from kubewright.client.transport import Response
 from kubewright.errors import ApiStatus, BadRequest, Invalid, KubewrightError, ProtocolError, TransportError, error_of
@@ -29,6 +29,11 @@ _log = logging.getLogger("kubewright.client")
 
 _INITIAL_END: Final = "k8s.io/initial-events-end"
 _LONGEST_BACK_OFF: Final = 30.0
+_STREAMED: Final = {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan"}
+_OBJECT: Final = b',"object":'
+_TYPES: Final = {
+    b'{"type":"%s","object":' % type.encode(): type for type in ("ADDED", "MODIFIED", "DELETED", "BOOKMARK")
+}
 
 
 class _Line(msgspec.Struct):
@@ -56,15 +61,24 @@ class WatchEvent(Generic[R]):
     ``synced`` marks the bookmark after which all objects that were there at the start have been seen.
     """
 
-    __slots__ = ("_kind", "_object", "raw", "resource_version", "synced", "type")
+    __slots__ = ("_kind", "_object", "_resource_version", "raw", "synced", "type")
 
-    def __init__(self, kind: type[R], type: str, raw: bytes, resource_version: str, *, synced: bool = False) -> None:
+    def __init__(
+        self, kind: type[R], type: str, raw: bytes, resource_version: str | None = None, *, synced: bool = False
+    ) -> None:
         self._kind = kind
         self._object: R | None = None
+        self._resource_version = resource_version
         self.type: str = type
         self.raw: bytes = raw
-        self.resource_version: str = resource_version
         self.synced: bool = synced
+
+    @property
+    def resource_version(self) -> str:
+        """The revision of the change, read from ``raw`` at first use."""
+        if self._resource_version is None:
+            self._resource_version = _head_of(self._kind, self.raw).resource_version
+        return self._resource_version
 
     @property
     def object(self) -> R:
@@ -75,6 +89,17 @@ class WatchEvent(Generic[R]):
 
     def __repr__(self) -> str:
         return f"<WatchEvent {self.type} {self._kind.__name__} at {self.resource_version}>"
+
+
+def _head_of(kind: type[Resource], raw: bytes) -> _Head:
+    try:
+        return _object.decode(raw).metadata
+    except msgspec.DecodeError as error:
+        raise _no_event(kind, error) from None
+
+
+def _no_event(kind: type[Resource], error: Exception) -> ProtocolError:
+    return ProtocolError(f"a watch line of {kind.__name__} is not a watch event: {error}")
 
 
 class Watch(Generic[R]):
@@ -131,29 +156,62 @@ class Watch(Generic[R]):
         self._failures = 0
         return events
 
+    async def batches(self) -> AsyncGenerator[list[WatchEvent[R]], None]:
+        """The events of one stream, in lists of those that came together; an empty one when the server has begun.
+
+        It holds nothing back and resumes nothing, unlike iteration: initial objects come as they arrive, what breaks
+        the stream is raised, and one that ends or falls silent ends. Whoever calls it begins anew, or from the last
+        revision seen.
+        """
+        response = await (self._open_initial() if self._resource_version is None else self._open_resumed())
+        if response is None:
+            yield self._listed(await self._list_pages())
+            response = await self._open_resumed()
+        try:
+            yield []
+            async with aclosing(self._batches(response)) as batches:
+                async for batch in batches:
+                    yield batch
+        finally:
+            await response.aclose()
+
     async def _initial(self) -> list[WatchEvent[R]]:
         """All objects as they are, by streaming where the server can, else page by page."""
-        if self._capabilities.streams_initial_events is not False:
-            try:
-                events = await self._streamed()
-            except (Invalid, BadRequest):
-                # Servers without WatchList refuse the parameter.
-                self._capabilities.streams_initial_events = False
-            else:
-                self._capabilities.streams_initial_events = True
-                return events
-        return self._listed(await self._list_pages())
-
-    async def _streamed(self) -> list[WatchEvent[R]]:
-        query = {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan"}
+        response = await self._open_initial()
+        if response is None:
+            return self._listed(await self._list_pages())
         events: list[WatchEvent[R]] = []
-        async with aclosing(self._events(query)) as stream:
-            async for event in stream:
-                events.append(event)
-                if event.synced:
-                    self._resource_version = event.resource_version
-                    return events
+        try:
+            async with aclosing(self._batches(response)) as batches:
+                async for batch in batches:
+                    for event in batch:
+                        events.append(event)
+                        if event.synced:
+                            self._resource_version = event.resource_version
+                            return events
+        finally:
+            await response.aclose()
         raise TransportError(f"the stream of all {self._kind.__name__} objects ended before it was complete")
+
+    async def _open_initial(self) -> Response | None:
+        """A stream that begins with all objects, or None if the server has no such thing."""
+        if self._capabilities.streams_initial_events is False:
+            return None
+        try:
+            response = await self._open_stream(_STREAMED)
+        except (Invalid, BadRequest):
+            # Servers without WatchList refuse the parameter.
+            self._capabilities.streams_initial_events = False
+            return None
+        self._capabilities.streams_initial_events = True
+        return response
+
+    async def _open_resumed(self) -> Response:
+        return await self._open_stream({"resourceVersion": self._resource_version})
+
+    async def _open_stream(self, query: dict[str, Any]) -> Response:
+        timeout = self._dice.randint(300, 600)
+        return await self._open({"allowWatchBookmarks": "true", "timeoutSeconds": timeout, **query})
 
     def _listed(self, pages: list[RawPage]) -> list[WatchEvent[R]]:
         events = [self._event("ADDED", bytes(raw)) for page in pages for raw in page.items or ()]
@@ -165,25 +223,33 @@ class Watch(Generic[R]):
         """The events of one stream; its end or failure is told and waited over, unless it is final."""
         began = asyncio.get_running_loop().time()
         try:
-            async with aclosing(self._events({"resourceVersion": self._resource_version})) as events:
-                async for event in events:
-                    yield event
+            async with aclosing(self.batches()) as batches:
+                async for batch in batches:
+                    for event in batch:
+                        yield event
         except TransportError as error:
             await self._recover(error)
         else:
             if asyncio.get_running_loop().time() - began < 1:
                 await self._recover(TransportError(f"the server ends each watch of {self._kind.__name__} at once"))
 
-    async def _events(self, query: dict[str, Any]) -> AsyncGenerator[WatchEvent[R], None]:
-        timeout = self._dice.randint(300, 600)
-        response = await self._open({"allowWatchBookmarks": "true", "timeoutSeconds": timeout, **query})
-        try:
-            async for line in lines_of(self._chunks(response)):
-                yield self._read(line)
-        finally:
-            await response.aclose()
+    async def _batches(self, response: Response) -> AsyncGenerator[list[WatchEvent[R]], None]:
+        async for lines in line_batches_of(self._chunks(response)):
+            events: list[WatchEvent[R]] = []
+            failure: KubewrightError | None = None
+            for line in lines:
+                try:
+                    events.append(self._read(line))
+                except KubewrightError as error:
+                    failure = error
+                    break
+            if events:
+                yield events
+            if failure is not None:
+                raise failure
 
     async def _chunks(self, response: Response) -> AsyncIterator[bytes]:
+        """What comes, until the server ends or falls silent: a dead connection, or a cluster where nothing happens."""
         assert response.stream is not None
         chunks = aiter(response.stream)
         while True:
@@ -193,23 +259,32 @@ class Watch(Generic[R]):
             except StopAsyncIteration:
                 return
             except TimeoutError:
-                message = f"the watch of {self._kind.__name__} was silent for {self._idle:.0f} s, not even a bookmark"
-                raise TransportError(message) from None
+                _log.debug("watch of %s: silent for %.0f s, not even a bookmark", self._kind.__name__, self._idle)
+                return
             yield chunk
 
     def _read(self, line: bytes) -> WatchEvent[R]:
+        at = line.find(_OBJECT) + len(_OBJECT)
+        type = _TYPES.get(line[:at])
+        if type is None or not line.endswith(b"}"):
+            return self._read_otherwise(line)
+        return self._event(type, line[at:-1])
+
+    def _read_otherwise(self, line: bytes) -> WatchEvent[R]:
+        """The event in a line that is not written as Kubernetes writes it, or tells an error."""
         try:
             parsed = _line.decode(line)
-            raw = bytes(parsed.object)
             if parsed.type == "ERROR":
-                raise error_of(msgspec.json.decode(raw, type=ApiStatus))
-            return self._event(parsed.type, raw)
+                raise error_of(msgspec.json.decode(parsed.object, type=ApiStatus))
         except msgspec.DecodeError as error:
-            raise ProtocolError(f"a watch line of {self._kind.__name__} is not a watch event: {error}") from None
+            raise _no_event(self._kind, error) from None
+        return self._event(parsed.type, bytes(parsed.object))
 
     def _event(self, type: str, raw: bytes) -> WatchEvent[R]:
-        head = _object.decode(raw).metadata
-        synced = type == "BOOKMARK" and (head.annotations or {}).get(_INITIAL_END) == "true"
+        if type != "BOOKMARK":
+            return WatchEvent(self._kind, type, raw)
+        head = _head_of(self._kind, raw)
+        synced = (head.annotations or {}).get(_INITIAL_END) == "true"
         return WatchEvent(self._kind, type, raw, head.resource_version, synced=synced)
 
     async def _recover(self, error: KubewrightError) -> None:

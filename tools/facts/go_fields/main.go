@@ -1,6 +1,6 @@
 // Command go_fields prints what OpenAPI does not tell of Kubernetes' types: which fields are pointers in Go,
 // which are left out when empty, how inlined structs are flattened, and what Go calls a field's type in its errors.
-// One type a line, as JSON.
+// With the argument "protobuf" it prints their fields as messages instead. One type a line, as JSON.
 package main
 
 import (
@@ -14,8 +14,10 @@ import (
 
 	admissionv1 "k8s.io/api/admission/v1"
 	apidiscoveryv2 "k8s.io/api/apidiscovery/v2"
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	metav1beta1 "k8s.io/apimachinery/pkg/apis/meta/v1beta1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/version"
 	clientscheme "k8s.io/client-go/kubernetes/scheme"
@@ -57,15 +59,28 @@ func main() {
 			fail(err)
 		}
 	}
-	types := reflected{}
-	for _, goType := range scheme.AllKnownTypes() {
-		types.add(goType)
-	}
-	for _, goType := range []reflect.Type{
+	known := []reflect.Type{
 		reflect.TypeFor[metav1.Status](), reflect.TypeFor[metav1.APIGroupList](), reflect.TypeFor[metav1.APIVersions](),
 		reflect.TypeFor[metav1.APIResourceList](), reflect.TypeFor[metav1.Condition](), reflect.TypeFor[metav1.Table](),
-		reflect.TypeFor[metav1.PartialObjectMetadataList](), reflect.TypeFor[version.Info](),
-	} {
+		reflect.TypeFor[metav1.PartialObjectMetadataList](), reflect.TypeFor[metav1beta1.PartialObjectMetadataList](),
+		reflect.TypeFor[version.Info](),
+		// What annotations of autoscalers hold.
+		reflect.TypeFor[autoscalingv1.MetricSpec](), reflect.TypeFor[autoscalingv1.MetricStatus](),
+		reflect.TypeFor[autoscalingv1.HorizontalPodAutoscalerCondition](),
+	}
+	for _, goType := range scheme.AllKnownTypes() {
+		known = append(known, goType)
+	}
+	if len(os.Args) > 1 && os.Args[1] == "protobuf" {
+		found := messages{}
+		for _, goType := range known {
+			found.addMessage(goType)
+		}
+		write(found)
+		return
+	}
+	types := reflected{}
+	for _, goType := range known {
 		types.add(goType)
 	}
 	write(types)
@@ -214,7 +229,7 @@ func indirect(goType reflect.Type) reflect.Type {
 	return goType
 }
 
-func write(types reflected) {
+func write[Described any](types map[string]Described) {
 	names := make([]string, 0, len(types))
 	for name := range types {
 		names = append(names, name)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any, Final
 
 import msgspec
@@ -36,11 +37,12 @@ class Authenticator:
             if user is None:
                 raise Refusal(401, "Unauthorized", "Unauthorized")
             return user
-        return _certified(certificate) if certificate else ANONYMOUS
+        return _certified(certificate.get("subject", ())) if certificate else ANONYMOUS
 
 
-def _certified(certificate: Mapping[str, Any]) -> User:
-    pairs: Sequence[tuple[str, str]] = [pair for entry in certificate.get("subject", ()) for pair in entry]
+@lru_cache(maxsize=1024)
+def _certified(subject: tuple[tuple[tuple[str, str], ...], ...]) -> User:
+    pairs = [pair for entry in subject for pair in entry]
     name = next((value for key, value in pairs if key == "commonName"), "")
     groups = tuple(value for key, value in pairs if key == "organizationName")
     return User(name=name, groups=(*groups, "system:authenticated"))

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 from kubewright_apiserver.defaulting.parts import part
+from kubewright_apiserver.defaulting.runtime_class import set_runtime_class
 from kubewright_apiserver.status import forbidden
 
 __all__ = [
@@ -54,6 +55,7 @@ def admit(group: str, kind: str, obj: Object, old: Object | None, listed: Listin
         tolerate_lost_nodes(obj)
         if old is None:
             set_priority(obj, listed("scheduling.k8s.io", "priorityclasses"))
+            set_runtime_class(obj, listed("node.k8s.io", "runtimeclasses"))
         else:
             keep_priority(obj, old)
     elif (group, kind) == ("scheduling.k8s.io", "PriorityClass"):

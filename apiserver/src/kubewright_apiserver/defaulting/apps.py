@@ -61,6 +61,7 @@ def _daemon_set(daemon_set: dict[str, Any]) -> None:
     set_missing(spec, {"revisionHistoryLimit": 10})
     default_pod_template(part(spec, "template"))
     _read_number(daemon_set, "DaemonSet", TEMPLATE_GENERATION, "")
+    part(part(daemon_set, "metadata"), "annotations").setdefault(TEMPLATE_GENERATION, "0")
 
 
 def _stateful_set(stateful_set: dict[str, Any]) -> None:

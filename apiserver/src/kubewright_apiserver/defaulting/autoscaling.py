@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from kubewright_apiserver.defaulting.parts import Default, Key, annotations_without, part, set_missing
+from kubewright_apiserver.conversion import without_hidden
+from kubewright_apiserver.defaulting.parts import Default, Key, part, set_missing
 
 __all__ = ["DEFAULTS"]
 
 _UTILISATION: Final = 80
 _METRICS: Final = "autoscaling.alpha.kubernetes.io/metrics"
-_ROUND_TRIP: Final = frozenset(
-    f"autoscaling.alpha.kubernetes.io/{name}" for name in ("behavior", "conditions", "current-metrics", "metrics")
-)
 
 
 def _v1(autoscaler: dict[str, Any]) -> None:
@@ -36,7 +34,7 @@ def _v2(autoscaler: dict[str, Any]) -> None:
         up = {"stabilizationWindowSeconds": 0, "selectPolicy": "Max", "policies": [pods, percent]}
         set_missing(part(behavior, "scaleUp"), up)
         set_missing(part(behavior, "scaleDown"), {"selectPolicy": "Max", "policies": [dict(percent)]})
-    annotations_without(part(autoscaler, "metadata"), _ROUND_TRIP)
+    autoscaler["metadata"] = without_hidden(part(autoscaler, "metadata"))
 
 
 DEFAULTS: Final[dict[Key, Default]] = {

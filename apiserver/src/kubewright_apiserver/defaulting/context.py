@@ -20,3 +20,5 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     extra: Mapping[str, Sequence[str]] = {}
     new_uid: Callable[[], str]
     """A fresh uid; the name of a LimitRange that came without one."""
+    warnings: list[str] = []
+    """What the client is told; strategies add to it."""

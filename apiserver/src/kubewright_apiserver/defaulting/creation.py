@@ -59,6 +59,7 @@ STATUS_KEPT_FROM_USERS: Final = frozenset(
     }
 )
 """Group and kind of those whose status only the status endpoint writes: users create them without one."""
+_LONGEST_LABEL: Final = 63
 
 
 def prepare_create(group: str, version: str, kind: str, obj: Object, context: Context) -> None:
@@ -168,8 +169,8 @@ def _job(job: Object, context: Context) -> None:
         labels.setdefault(f"{prefix}controller-uid", metadata["uid"])
     matched = part(part(spec, "selector"), "matchLabels")
     matched.setdefault("batch.kubernetes.io/controller-uid", metadata["uid"])
-    # Storage gives a Job without labels those of its template.
-    if not metadata.get("labels") or metadata["labels"] is labels:
+    # Storage gives a Job without labels those of its template; one whose name is too long for them never gets there.
+    if (not metadata.get("labels") or metadata["labels"] is labels) and len(metadata["name"]) <= _LONGEST_LABEL:
         metadata["labels"] = dict(labels)
 
 

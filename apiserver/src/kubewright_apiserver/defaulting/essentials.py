@@ -7,9 +7,9 @@ from typing import Any, Final
 
 from kubewright_apiserver.defaulting.parts import Default, Key, part
 from kubewright_apiserver.defaulting.pod import default_pod, default_pod_template
-from kubewright_apiserver.defaulting.quantity import in_millis
 from kubewright_apiserver.defaulting.service import default_service
 from kubewright_apiserver.defaulting.volume import default_claim_spec, default_source
+from kubewright_apiserver.schema.amount import in_millis
 
 __all__ = ["DEFAULTS", "default_claim"]
 

@@ -7,8 +7,8 @@ from typing import Any, Final
 from kubewright_apiserver.defaulting.image import pull_policy
 from kubewright_apiserver.defaulting.parts import annotations_without, part
 from kubewright_apiserver.defaulting.pod_resources import default_pod_resources
-from kubewright_apiserver.defaulting.quantity import in_millis
 from kubewright_apiserver.defaulting.volume import default_field_reference, default_resources, default_volumes
+from kubewright_apiserver.schema.amount import in_millis
 
 __all__ = ["default_pod", "default_pod_spec", "default_pod_template"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
-from kubewright_apiserver.defaulting.quantity import Amount, added, amount_or_zero, greater, printed
+from kubewright_apiserver.schema.amount import Amount, added, amount_or_zero, greater, printed
 
 __all__ = ["default_pod_resources", "quality_of_service"]
 

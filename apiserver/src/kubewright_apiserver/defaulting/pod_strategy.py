@@ -36,7 +36,7 @@ def create_pod(pod: dict[str, Any], context: Context) -> None:
         ]
     metadata = pod.get("metadata") or {}
     _apply_label_keys(spec, metadata.get("labels") or {})
-    _apply_app_armor(spec, metadata.get("annotations") or {})
+    _apply_app_armor(spec, metadata.get("annotations") or {}, context.warnings)
 
 
 def update_pod(pod: dict[str, Any], old: dict[str, Any]) -> None:
@@ -140,17 +140,23 @@ def _select(term: dict[str, Any], keys: str, operator: str, labels: Mapping[str,
             expressions.append({"key": key, "operator": operator, "values": [labels[key]]})
 
 
-def _apply_app_armor(spec: dict[str, Any], annotations: Mapping[str, str]) -> None:
+def _apply_app_armor(spec: dict[str, Any], annotations: Mapping[str, str], warnings: list[str]) -> None:
     if not any(name.startswith(_APP_ARMOR) for name in annotations):
         return
     if (spec.get("os") or {}).get("name") == "windows":
         return
     of_pod = (spec.get("securityContext") or {}).get("appArmorProfile")
     for container in _all_containers(spec):
-        profile = _app_armor_profile(annotations.get(f"{_APP_ARMOR}{container.get('name')}", ""))
-        own = (container.get("securityContext") or {}).get("appArmorProfile")
-        if profile is not None and own is None and profile != of_pod:
+        key = f"{_APP_ARMOR}{container.get('name')}"
+        if key not in annotations or (container.get("securityContext") or {}).get("appArmorProfile") is not None:
+            continue
+        profile = _app_armor_profile(annotations[key])
+        if profile is not None and profile == of_pod:
+            continue
+        if profile is not None:
             part(container, "securityContext")["appArmorProfile"] = profile
+        use = 'deprecated since v1.30; use the "appArmorProfile" field instead'
+        warnings.append(f"metadata.annotations[{key}]: {use}")
 
 
 def _all_containers(spec: dict[str, Any]) -> Iterable[dict[str, Any]]:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any, Final
 
-from kubewright_apiserver.data import go_fields, schemas
+from kubewright_apiserver.data import described_kinds, go_fields
 
 __all__ = ["fill_printed"]
 
@@ -33,13 +33,13 @@ _Zeros = tuple[tuple[str, Any], ...]
 _Structs = tuple[tuple[str, Fill | None], ...]
 
 
-def fill_printed(group: str, version: str, kind: str, obj: dict[str, Any]) -> None:
+def fill_printed(group: str, version: str, kind: str, obj: dict[str, Any], *, keeps_empty: bool = False) -> None:
     """Complete an object of a built-in kind in place with every field that kube-apiserver always prints.
 
-    Lists and maps that Go prints even when empty become null, as they do on their way through storage. Filling twice
-    changes nothing more.
+    Lists and maps that Go prints even when empty become null, as they do on their way through storage; ``keeps_empty``
+    is for objects that were only read, whose writer owns them. Filling twice changes nothing more.
     """
-    fill = _of_kind(group, version, kind)
+    fill = _of_kind(group, version, kind, keeps_empty)
     if fill is not None:
         fill(obj)
 
@@ -48,21 +48,22 @@ def fill_printed(group: str, version: str, kind: str, obj: dict[str, Any]) -> No
 def _definitions() -> dict[tuple[str, str, str], str]:
     return {
         (kind["group"], kind["version"], kind["kind"]): name
-        for name, schema in schemas().items()
-        for kind in schema.get("x-kubernetes-group-version-kind", ())
+        for name, kinds in described_kinds().items()
+        for kind in kinds
     }
 
 
 @cache
-def _of_kind(group: str, version: str, kind: str) -> Fill | None:
+def _of_kind(group: str, version: str, kind: str, keeps_empty: bool) -> Fill | None:
     definition = _definitions().get((group, version, kind))
-    return _filler(definition) if definition else None
+    return _filler(definition, keeps_empty) if definition else None
 
 
 class _Type:
     """The places of one type where something may have to be filled in."""
 
-    def __init__(self, definition: str) -> None:
+    def __init__(self, definition: str, keeps_empty: bool) -> None:
+        self._keeps_empty = keeps_empty
         self.zeros: list[tuple[str, Any]] = []
         """Fields that are printed with this value when they are empty."""
         self.absent: list[tuple[str, Any]] = []
@@ -79,7 +80,8 @@ class _Type:
             self._add_struct(name, of, field.get("omit"))
             return
         self._add_inner(name, kind, of)
-        if is_printed and not is_pointer and kind in _ZEROS:
+        is_kept = self._keeps_empty and kind in ("map", "slice")
+        if is_printed and not is_pointer and not is_kept and kind in _ZEROS:
             self.zeros.append((name, _ZEROS[kind]))
         elif is_printed:
             self.absent.append((name, None))
@@ -91,27 +93,28 @@ class _Type:
         if of in _MARSHALLED:
             self.absent.append((name, _MARSHALLED[of]))
         else:
-            self.structs.append((name, _filler(of)))
+            self.structs.append((name, _filler(of, self._keeps_empty)))
 
     def _add_inner(self, name: str, kind: str, of: str) -> None:
-        fill = _filler(of) if of in go_fields() else None
+        fill = _filler(of, self._keeps_empty) if of in go_fields() else None
         if fill is not None:
             self.inner[name] = fill if kind == "struct" else _each(fill) if kind == "slice" else _each_value(fill)
 
 
-_compiled: dict[str, Fill | None] = {}
+_compiled: dict[tuple[str, bool], Fill | None] = {}
 
 
-def _filler(definition: str) -> Fill | None:
-    if definition not in _compiled:
+def _filler(definition: str, keeps_empty: bool) -> Fill | None:
+    key = (definition, keeps_empty)
+    if key not in _compiled:
         # A type that contains itself (JSONSchemaProps) finds this on its second visit.
-        _compiled[definition] = lambda obj: _refill(definition, obj)
-        _compiled[definition] = _compile(_Type(definition))
-    return _compiled[definition]
+        _compiled[key] = lambda obj: _refill(key, obj)
+        _compiled[key] = _compile(_Type(*key))
+    return _compiled[key]
 
 
-def _refill(definition: str, obj: dict[str, Any]) -> None:
-    fill = _compiled[definition]
+def _refill(key: tuple[str, bool], obj: dict[str, Any]) -> None:
+    fill = _compiled[key]
     if fill is not None:
         fill(obj)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, Final
 
 from kubewright_apiserver.defaulting.parts import Default, Key, part, set_missing
-from kubewright_apiserver.defaulting.quantity import in_millis
 from kubewright_apiserver.defaulting.volume import default_source
+from kubewright_apiserver.schema.amount import in_millis
 
 __all__ = ["DEFAULTS"]
 

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from kubewright_apiserver.defaulting.image import pull_policy
 from kubewright_apiserver.defaulting.parts import Default, part
-from kubewright_apiserver.defaulting.quantity import in_millis
+from kubewright_apiserver.schema.amount import in_millis
 
 __all__ = ["default_claim_spec", "default_field_reference", "default_resources", "default_source", "default_volumes"]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from typing import Any, Final
 from urllib.parse import parse_qs
 
@@ -10,8 +11,10 @@ import orjson
 
 from kubewright_apiserver.data import resources
 from kubewright_apiserver.discovery.groups import aggregated, api_group, api_groups, api_resources, core_versions
+from kubewright_apiserver.discovery.metrics import METRICS_TYPE
 from kubewright_apiserver.discovery.openapi import OpenApi
-from kubewright_apiserver.negotiation import accepts_aggregated
+from kubewright_apiserver.negotiation import accepted_by, aggregated_media, check_route
+from kubewright_apiserver.protobuf import written_object
 from kubewright_apiserver.registry import Registry
 from kubewright_apiserver.status import unserved
 
@@ -20,6 +23,7 @@ __all__ = ["Discovery"]
 Found = tuple[int, list[tuple[str, str]], bytes]
 
 _AGGREGATED: Final = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+_PROBES: Final = ("healthz", "livez", "readyz")
 _CHECKS: Final = ("ping", "log", "etcd", "informer-sync")
 _PRIVATE: Final = ("Cache-Control", "no-cache, private")
 
@@ -27,31 +31,62 @@ _PRIVATE: Final = ("Cache-Control", "no-cache, private")
 class Discovery:
     """Answers what is not about objects; documents are made anew only when what is served has changed."""
 
-    def __init__(self, registry: Registry) -> None:
+    def __init__(self, registry: Registry, metrics: Callable[[], bytes]) -> None:
         self._registry = registry
+        self._metrics = metrics
         self._openapi = OpenApi(registry)
         self._made: dict[str, tuple[int, bytes, str]] = {}
 
     def answer(self, path: str, query: str, headers: dict[str, str]) -> Found | None:
         """The answer, or None if the path is of an object or of nothing."""
         parts = path.strip("/").split("/")
-        if parts[0] in ("healthz", "livez", "readyz"):
-            return _health(parts, query)
-        if path == "/version":
-            return _json(_version())
+        if path.startswith("//"):
+            return None
+        if parts[0] in ("api", "apis"):
+            return self._served(parts, headers)
+        if parts[0] in _PROBES:
+            return _health(parts if not path.endswith("/") else [*parts, ""], query)
         if parts[0] == "openapi":
             return self._openapi.answer(path, query, headers)
-        if parts == ["api"] or parts == ["apis"]:
-            return self._root(parts[0], headers)
-        if parts[0] == "apis" and len(parts) in (2, 3):
-            return self._group(parts)
-        if parts[0] == "api" and len(parts) == 2 and self._registry.serves("", parts[1]):
-            return _json(api_resources(self._registry, "", parts[1]))
-        return None
+        if path == "/metrics":
+            return 200, [_PRIVATE, ("Content-Type", METRICS_TYPE)], self._metrics()
+        if parts == ["version"]:
+            check_route(headers.get("accept", ""), ("application/json",))
+            return _json(_version())
+        return _json(self._paths()) if path == "/" else None
+
+    def _served(self, parts: list[str], headers: dict[str, str]) -> Found | None:
+        root, *rest = parts
+        if not rest:
+            return self._root(root, headers)
+        if root == "apis":
+            return self._group(parts) if len(rest) < 3 else None
+        if len(rest) > 1:
+            return None
+        if not self._registry.serves("", rest[0]):
+            raise unserved()
+        return _json(api_resources(self._registry, "", rest[0]))
+
+    def _paths(self) -> dict[str, list[str]]:
+        """``/``: where there is something to be read."""
+        paths = ["/api", "/apis", "/apis/", "/metrics", "/openapi/v3", "/openapi/v3/", "/version"]
+        paths += [f"/{probe}{check}" for probe in _PROBES for check in ("", *(f"/{name}" for name in _CHECKS))]
+        for group in self._registry.groups():
+            root = f"/apis/{group}" if group else "/api"
+            paths += [root] if group else []
+            paths += [f"{root}/{version}" for version in self._registry.versions_of(group)]
+        return {"paths": sorted(paths)}
 
     def _root(self, root: str, headers: dict[str, str]) -> Found:
-        if accepts_aggregated(headers.get("accept", "")):
-            return self._aggregated(root, headers)
+        accept = headers.get("accept", "")
+        media = aggregated_media(accept)
+        if media:
+            status, told, data = self._aggregated(root, headers)
+            if media != "application/json" and data:
+                told[-1] = ("Content-Type", _AGGREGATED.replace("application/json", media))
+                data = written_object(orjson.loads(data))
+            return status, told, data
+        accepted_by(accept, is_routed=False)
         return _json(core_versions("") if root == "api" else api_groups(self._registry))
 
     def _aggregated(self, root: str, headers: dict[str, str]) -> Found:
@@ -72,7 +107,9 @@ class Discovery:
         if len(parts) == 2:
             return _json(api_group(self._registry, group))
         if not self._registry.serves(group, parts[2]):
-            raise unserved()
+            if self._registry.is_built_in(group):
+                raise unserved()
+            return None
         return _json(api_resources(self._registry, group, parts[2]))
 
 

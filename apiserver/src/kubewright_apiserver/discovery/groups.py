@@ -35,7 +35,7 @@ def _resources(registry: Registry, group: str, version: str) -> list[Served]:
 def _aggregated_resource(served: Served) -> dict[str, Any]:
     entry: dict[str, Any] = {
         "resource": served.plural,
-        "responseKind": _kind("", "", served.kind),
+        "responseKind": _own_kind(served, served.kind),
         "scope": "Namespaced" if served.namespaced else "Cluster",
         "singularResource": served.singular,
         "verbs": list(served.verbs),
@@ -53,9 +53,14 @@ def _aggregated_part(served: Served, part: Subresource) -> dict[str, Any]:
     is_own = (part.group, part.version) == (served.group, served.version)
     return {
         "subresource": part.name,
-        "responseKind": _kind("", "", part.kind) if is_own else _kind(part.group, part.version, part.kind),
+        "responseKind": _own_kind(served, part.kind) if is_own else _kind(part.group, part.version, part.kind),
         "verbs": list(part.verbs),
     }
+
+
+def _own_kind(served: Served, kind: str) -> dict[str, str]:
+    """A kind of the resource's own group and version, which only custom resources name."""
+    return _kind("", "", kind) if served.crd is None else _kind(served.group, served.version, kind)
 
 
 def _kind(group: str, version: str, kind: str) -> dict[str, str]:

@@ -16,6 +16,9 @@ __all__ = ["OpenApi"]
 Found = tuple[int, list[tuple[str, str]], bytes]
 
 _REFERENCE: Final = "#/components/schemas/"
+_META: Final = "io.k8s.apimachinery.pkg.apis.meta.v1"
+_PRIVATE: Final = ("Cache-Control", "no-cache, private")
+_FOR_EVER: Final = [("Cache-Control", "public, immutable"), ("Expires", "Sat, 01 Jan 2050 00:00:00 GMT")]
 _ACTIONS: Final = {
     "get": ("get", "get"),
     "list": ("get", "list"),
@@ -46,16 +49,19 @@ class OpenApi:
             self._documents.clear()
         if path.rstrip("/") == "/openapi/v3":
             return self._index(headers)
+        if not path.startswith("/openapi/v3/"):
+            return None
         name = path.removeprefix("/openapi/v3/")
         if name not in self._names():
-            return None
+            return 404, [_PRIVATE], b""
         data, digest = self._document(name)
-        told = [("ETag", f'"{digest}"'), ("Vary", "Accept"), ("Content-Type", "application/json")]
+        asked = parse_qs(query).get("hash")
+        if asked and asked != [digest]:
+            return 301, [_PRIVATE, ("Location", f"/openapi/v3/{name}?hash={digest}")], b""
+        told = [*(_FOR_EVER if asked else [_PRIVATE]), ("ETag", f'"{digest}"'), ("Vary", "Accept")]
         if headers.get("if-none-match") == f'"{digest}"':
             return 304, told, b""
-        if parse_qs(query).get("hash") == [digest]:
-            told += [("Cache-Control", "public, immutable"), ("Expires", "Sat, 01 Jan 2050 00:00:00 GMT")]
-        return 200, told, data
+        return 200, [("Content-Type", "application/json"), *told], data
 
     def _index(self, headers: dict[str, str]) -> Found:
         paths = {
@@ -110,11 +116,12 @@ def _components(served: Served) -> dict[str, Any]:
     kind = {"group": served.group, "version": served.version, "kind": served.kind}
     name = schema_name(served)
     if served.crd is not None:
-        found[name] = {**served.node.schema, "x-kubernetes-group-version-kind": [kind]}
+        found[name] = {**_told(served.node.schema), "x-kubernetes-group-version-kind": [kind]}
         _collect(served.node.schema, found)
     else:
         _collect({"$ref": _REFERENCE + name}, found)
-        _collect({"$ref": _REFERENCE + "io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions"}, found)
+    for always in ("DeleteOptions", "Patch", "Status"):
+        _collect({"$ref": f"{_REFERENCE}{_META}.{always}"}, found)
     listed = {
         "type": "object",
         "required": ["items"],
@@ -122,13 +129,24 @@ def _components(served: Served) -> dict[str, Any]:
             "apiVersion": {"type": "string"},
             "kind": {"type": "string"},
             "items": {"type": "array", "items": {"$ref": _REFERENCE + name}},
-            "metadata": {"$ref": _REFERENCE + "io.k8s.apimachinery.pkg.apis.meta.v1.ListMeta"},
+            "metadata": _told({"$ref": f"{_REFERENCE}{_META}.ListMeta"}),
         },
         "x-kubernetes-group-version-kind": [{**kind, "kind": served.list_kind}],
     }
     found.setdefault(f"{name}List", listed)
     _collect(listed, found)
     return found
+
+
+def _told(schema: Any) -> Any:
+    """A schema as it is published: what is said beside a reference needs a wrapper, and so has it here."""
+    if isinstance(schema, list):
+        return [_told(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    if "$ref" in schema:
+        return {"allOf": [schema]}
+    return {key: _told(value) for key, value in schema.items()}
 
 
 def _collect(schema: Any, found: dict[str, Any]) -> None:

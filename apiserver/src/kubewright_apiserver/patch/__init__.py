@@ -10,7 +10,7 @@ from kubewright_apiserver.patch.merge import apply_merge_patch, read_merge_patch
 from kubewright_apiserver.patch.refusals import rejected, rejected_text
 from kubewright_apiserver.patch.scale import entries_of_parent, entries_of_scale
 from kubewright_apiserver.patch.strategic import apply_strategic_patch, read_strategic_patch
-from kubewright_apiserver.patch.typed import TypedError
+from kubewright_apiserver.patch.typed import TypedError, equal
 
 __all__ = [
     "Conflict",
@@ -25,6 +25,7 @@ __all__ = [
     "apply_strategic_patch",
     "entries_of_parent",
     "entries_of_scale",
+    "equal",
     "keep_times",
     "read_json_patch",
     "read_merge_patch",

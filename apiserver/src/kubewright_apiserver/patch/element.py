@@ -12,13 +12,14 @@ from typing import Any, Final
 
 import orjson
 
-from kubewright_apiserver.golang import go_quoted
-from kubewright_apiserver.patch.printed import as_json, as_json_object, as_text
+from kubewright_apiserver.golang import go_quoted, go_text
+from kubewright_apiserver.patch.element_json import as_json, as_json_object
 
 __all__ = ["MEMBER", "by_order", "canonical", "in_order", "key_element", "printed_element", "value_element"]
 
 MEMBER: Final = "."
 """What stands in a field set beside the parts of something that is itself in the set."""
+_REMEMBERED: Final = frozenset((str, int, bool))
 _RANKS: Final = {".": 0, "f": 1, "k": 2, "v": 3, "i": 4}
 
 
@@ -29,7 +30,14 @@ def value_element(value: Any) -> str:
 
 def key_element(keys: dict[str, Any]) -> str:
     """The element of an item of a list of type map, from its keys in alphabetical order."""
+    if all(type(value) in _REMEMBERED for value in keys.values()):
+        return _spelled(tuple(keys), *keys.values())
     return f"k:{as_json_object(keys)}"
+
+
+@lru_cache(maxsize=4096, typed=True)
+def _spelled(names: tuple[str, ...], *values: Any) -> str:
+    return f"k:{as_json_object(dict(zip(names, values, strict=True)))}"
 
 
 @lru_cache(maxsize=4096)
@@ -119,4 +127,4 @@ def _printed_value(value: Any) -> str:
         return f"[{','.join(map(_printed_value, value))}]"
     if isinstance(value, dict):
         return "".join(f"{name}={_printed_value(inner)}" for name, inner in value.items())
-    return "null" if value is None else as_text(value)
+    return "null" if value is None else go_text(value)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import Any, NamedTuple, Self
 
-from kubewright_apiserver.patch.printed import as_text
+from kubewright_apiserver.golang import go_text
 from kubewright_apiserver.status import Refusal, internal_error
 
 __all__ = ["Element", "key_of", "merged_order", "missing_key"]
@@ -34,7 +34,7 @@ def key_of(item: Any, merge_key: str) -> Element:
 
 def missing_key(item: Any, merge_key: str) -> Refusal:
     """500: an item of a list has not the key by which it should be merged."""
-    return internal_error(f"map: {as_text(item)} does not contain declared merge key: {merge_key}")
+    return internal_error(f"map: {go_text(item)} does not contain declared merge key: {merge_key}")
 
 
 def merged_order(items: list[Any], patch_order: list[Any], server_order: list[Any], merge_key: str) -> list[Any]:

@@ -82,6 +82,9 @@ def _loosely(data: bytes) -> list[Any]:
         return _LOOSE.decode(data) or []
     except msgspec.ValidationError:
         raise _no_patch(read_json(data)) from None
+    except msgspec.DecodeError:
+        # Half of a surrogate pair, which Go takes for a letter that it does not know.
+        return _loosely(orjson.dumps(read_json(data)))
 
 
 def _no_patch(value: Any) -> Refusal:

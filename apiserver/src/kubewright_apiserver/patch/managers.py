@@ -8,8 +8,8 @@ from typing import Any, Final, NamedTuple
 import orjson
 
 from kubewright_apiserver.golang import go_quoted
+from kubewright_apiserver.patch.element_json import as_json_object
 from kubewright_apiserver.patch.fieldset import FieldSet, decoded
-from kubewright_apiserver.patch.printed import as_json_object
 from kubewright_apiserver.patch.typed import equal
 
 __all__ = ["Identity", "Managed", "Managers", "decode", "encode", "is_wipe", "keep_times", "problem_of"]
@@ -199,13 +199,18 @@ def keep_times(old: dict[str, Any], new: dict[str, Any], *, is_custom: bool) -> 
         return
     option = orjson.OPT_SORT_KEYS if is_custom else None
     is_same = all(_timeless(one, option) == _timeless(other, option) for one, other in zip(before, after, strict=True))
-    if is_same and equal(_without_managers(old), _without_managers(new)):
+    if is_same and _are_equal(_without_managers(old), _without_managers(new)):
         pairs = zip(before, after, strict=True)
         new["metadata"]["managedFields"] = [{**one, "fieldsV1": other["fieldsV1"]} for one, other in pairs]
 
 
 def _timeless(entry: dict[str, Any], option: int | None) -> tuple[dict[str, Any], bytes]:
     return {**entry, "time": None, "fieldsV1": None}, orjson.dumps(entry.get("fieldsV1"), option=option)
+
+
+def _are_equal(old: dict[str, Any], new: dict[str, Any]) -> bool:
+    # Python's own comparison is much faster, and says no to nearly all that are different.
+    return old == new and equal(old, new)
 
 
 def _without_managers(obj: dict[str, Any]) -> dict[str, Any]:

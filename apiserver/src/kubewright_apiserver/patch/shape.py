@@ -6,8 +6,10 @@ has up to three kinds of parts, and the value decides.
 
 from __future__ import annotations
 
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from typing import Any, Final, TypeAlias
+
+import orjson
 
 from kubewright_apiserver.data import go_fields
 from kubewright_apiserver.golang import go_quoted
@@ -238,12 +240,18 @@ def shape_of(node: Node) -> Shape:
 
 
 def zero_of(node: Node) -> dict[str, Any]:
-    """An object of this type that nobody has filled in, as Go writes it; empty for what is not built in."""
-    return _zero(node.definition) if node.definition else {}
+    """An object of this type that nobody has filled in, as Go writes it, fresh; empty for what is not built in."""
+    zero: dict[str, Any] = orjson.loads(_zero_text(node.definition)) if node.definition else {}
+    return zero
 
 
 _ZEROS: Final = {"string": "", "int": 0, "float": 0, "bool": False}
 _OWN_ZEROS: Final = {_QUANTITY: "0", "io.k8s.apimachinery.pkg.util.intstr.IntOrString": 0}
+
+
+@cache
+def _zero_text(definition: str) -> bytes:
+    return orjson.dumps(_zero(definition))
 
 
 def _zero(definition: str) -> dict[str, Any]:

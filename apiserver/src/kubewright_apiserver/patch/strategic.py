@@ -6,11 +6,12 @@ keeps its place as well as can be.
 
 from __future__ import annotations
 
+import itertools
 from typing import Any, Final
 
-from kubewright_apiserver.json_tree import MalformedJson, read_json, read_tree
+from kubewright_apiserver.golang import go_text
+from kubewright_apiserver.json_tree import HugeNumber, MalformedJson, read_json, read_tree, read_untyped
 from kubewright_apiserver.patch.element_order import Element, key_of, merged_order, missing_key
-from kubewright_apiserver.patch.printed import as_text
 from kubewright_apiserver.schema.go_values import plain_value
 from kubewright_apiserver.schema.node import ANY, Node
 from kubewright_apiserver.schema.strictness import duplicate_fields
@@ -34,9 +35,10 @@ def read_strategic_patch(data: bytes, *, is_checked: bool = True) -> tuple[dict[
     Raises ``Refusal`` (400) for what is no object.
     """
     try:
+        read_untyped(data)
         patch = read_json(data)
         repeated = duplicate_fields(data, patch) if is_checked and isinstance(patch, dict) else []
-    except MalformedJson as error:
+    except (MalformedJson, HugeNumber) as error:
         raise bad_request(str(error)) from None
     if patch is None:
         return {}, []
@@ -74,12 +76,12 @@ def _directed(patch: dict[str, Any]) -> dict[str, Any]:
         return patch
     if directive == "delete":
         return {}
-    raise internal_error(f"unknown patch type: {_formatted(directive)} in map: {as_text(patch)}")
+    raise internal_error(f"unknown patch type: {_formatted(directive)} in map: {go_text(patch)}")
 
 
 def _formatted(value: Any) -> str:
     """A value as Go's ``%s`` prints it, which complains of what is no text."""
-    return value if isinstance(value, str) else f"%!s({_TYPES[type(value)]}={as_text(value)})"
+    return value if isinstance(value, str) else f"%!s({_TYPES[type(value)]}={go_text(value)})"
 
 
 def _retain_keys(merged: dict[str, Any], patch: dict[str, Any]) -> None:
@@ -151,7 +153,7 @@ def _check_order(changes: list[Any], order: list[Any], merge_key: str) -> None:
         if rest and key_of(rest[0], merge_key) == key_of(item, merge_key):
             rest.pop(0)
     if rest:
-        shown = f"{as_text(changes)}\n doesn't match {_ORDER} list:\n{as_text(order)}\n"
+        shown = f"{go_text(changes)}\n doesn't match {_ORDER} list:\n{go_text(order)}\n"
         raise internal_error(f"The order in patch list:\n{shown}")
 
 
@@ -211,14 +213,19 @@ def _merge_keyed(original: list[Any], changes: list[Any], node: Node) -> list[An
         raise internal_error(f"cannot merge lists without merge key for {_go_kind(node.item)}")
     original, changes = _apply_item_directives(original, changes, merge_key)
     items = list(original)
+    # An item without a key is an error only for who looks for one that does not come before it.
+    keyed = list(itertools.takewhile(lambda item: isinstance(item, dict) and merge_key in item, items))
+    positions = {key_of(item, merge_key): at for at, item in reversed([*enumerate(keyed)])}
     for change in changes:
-        if merge_key not in change:
-            raise missing_key(change, merge_key)
-        at = next((at for at, item in enumerate(items) if key_of(item, merge_key) == key_of(change, merge_key)), None)
-        if at is None:
-            items.append(change)
-        else:
+        key = key_of(change, merge_key)
+        at = positions.get(key)
+        if at is not None:
             items[at] = _merge_map(items[at], change, node.item)
+        elif len(keyed) < len(original):
+            raise missing_key(original[len(keyed)], merge_key)
+        else:
+            positions[key] = len(items)
+            items.append(change)
     return merged_order(items, changes, original, merge_key)
 
 
@@ -240,7 +247,7 @@ def _apply_item_directives(
         elif directive == "merge":
             raise internal_error("merging lists cannot yet be specified in the patch")
         else:
-            raise internal_error(f"unknown patch type: {_formatted(directive)} in map: {as_text(change)}")
+            raise internal_error(f"unknown patch type: {_formatted(directive)} in map: {go_text(change)}")
     return (plain, []) if replaces else (original, plain)
 
 
@@ -251,7 +258,7 @@ def _element_type(*lists: list[Any]) -> type:
         if found is None and isinstance(item, list):
             raise Refusal(422, "Invalid", _REJECTED, details={})
         if found is not None and type(item) is not found:
-            shown = "[" + " ".join(map(as_text, lists)) + "]"
+            shown = "[" + " ".join(map(go_text, lists)) + "]"
             raise internal_error(f"list element types are not identical: {shown}")
         found = type(item)
     if found is None:

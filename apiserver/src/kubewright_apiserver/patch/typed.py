@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
+from kubewright_apiserver.golang import go_syntax, go_text, go_type
 from kubewright_apiserver.patch.element import printed_element
 from kubewright_apiserver.patch.fieldset import FieldSet, Tree, marked
-from kubewright_apiserver.patch.printed import as_syntax, as_text, go_type
 from kubewright_apiserver.patch.shape import Fields, Items, Scalar, Shape
 
 __all__ = ["TypedError", "check", "described", "equal", "mentioned"]
@@ -56,20 +56,20 @@ def _errors(shape: Shape, value: Any, lax: bool) -> Iterator[tuple[str, str]]:
         if type(value) is dict:
             yield from _errors_in_fields(part, value, lax)
         else:
-            yield "", f"expected map, got &{{{as_text(value)}}}"
+            yield "", f"expected map, got &{{{go_text(value)}}}"
     elif type(value) is list:
         yield from _errors_in_items(part, value, lax)
     else:
-        yield "", f"expected list, got &{{{as_text(value)}}}"
+        yield "", f"expected list, got &{{{go_text(value)}}}"
 
 
 def _misfit(part: Scalar, value: Any) -> str:
     if part.name == "numeric":
         return f"expected numeric (int or float), got {go_type(value)}"
     if part.name == "string":
-        return f"expected string, got &value.valueUnstructured{{Value:{as_syntax(value)}}}"
+        return f"expected string, got &value.valueUnstructured{{Value:{go_syntax(value)}}}"
     wanted = "boolean" if part.name == "boolean" else "any scalar"
-    return f"expected {wanted}, got &{{{as_text(value)}}}"
+    return f"expected {wanted}, got &{{{go_text(value)}}}"
 
 
 def _errors_in_fields(part: Fields, value: dict[str, Any], lax: bool) -> Iterator[tuple[str, str]]:

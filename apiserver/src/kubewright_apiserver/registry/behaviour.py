@@ -41,7 +41,7 @@ class Behaviour(ABC):
         """The object in a body: of the right kind and types, known fields only, defaults filled in."""
 
     @abstractmethod
-    def decode_patched(self, document: dict[str, Any], request: Request, *, is_strategic: bool = False) -> Decoded:
+    def decode_patched(self, document: dict[str, Any], request: Request, is_strategic: bool = False) -> Decoded:
         """The object that a patch made, read as a body would be, and what strict clients want to hear of it."""
 
     @abstractmethod
@@ -52,6 +52,11 @@ class Behaviour(ABC):
     @abstractmethod
     def versions(self) -> Versions:
         """The versions that server-side apply can see the objects in."""
+
+    @property
+    def reset_versions(self) -> tuple[str, ...]:
+        """The versions in which an endpoint resets what cannot be written there."""
+        return (self.served.api_version,)
 
     def endpoint(self, subresource: str) -> Endpoint:
         """What server-side apply must know of an endpoint."""
@@ -64,7 +69,7 @@ class Behaviour(ABC):
                 api_version=version,
                 kind=self.served.kind,
                 subresource=subresource,
-                reset={version: FieldSet.of_paths(*resets)} if resets else {},
+                reset={version: FieldSet.of_paths(*resets) for version in self.reset_versions} if resets else {},
             )
         return found
 
@@ -72,13 +77,25 @@ class Behaviour(ABC):
     def _endpoints(self) -> dict[str, Endpoint]:
         return {}
 
+    def internal(self, obj: dict[str, Any]) -> dict[str, Any]:
+        """An object of this version as strategies and rules know it; most are the same."""
+        return obj
+
+    def viewed(self, obj: dict[str, Any]) -> dict[str, Any]:
+        """An object of this version as it would be answered in it, for those who own its fields."""
+        return obj
+
+    def internal_from_storage(self, obj: dict[str, Any]) -> dict[str, Any]:
+        """A stored object as strategies and rules know it."""
+        return self.from_storage(obj)
+
     @abstractmethod
     def from_storage(self, obj: dict[str, Any]) -> dict[str, Any]:
         """A stored object at this version."""
 
     @abstractmethod
     def to_storage(self, obj: dict[str, Any]) -> dict[str, Any]:
-        """An object of this version as it is stored."""
+        """An object that strategies are done with, as it is stored."""
 
     @abstractmethod
     def prepare_create(self, obj: dict[str, Any], call: Any) -> None:
@@ -105,7 +122,7 @@ class Behaviour(ABC):
         """Do to an object that is to be deleted what its kind does; whether it must wait for others to end it."""
         return False
 
-    def warnings(self, obj: dict[str, Any], live: dict[str, Any] | None) -> list[str]:
+    def warnings(self, obj: dict[str, Any], live: dict[str, Any] | None, subresource: str = "") -> list[str]:
         """What clients should be told of an object that is accepted."""
         return []
 
@@ -117,6 +134,13 @@ class Behaviour(ABC):
     def allocating(self, obj: dict[str, Any], live: dict[str, Any] | None, call: Any) -> Iterator[None]:
         """Give an object what only the server can give, for as long as the block does not fail."""
         yield
+
+    has_consequences: bool = False
+    """Whether other objects change with those of this resource."""
+
+    async def follow(self, obj: dict[str, Any] | None, live: dict[str, Any] | None, call: Any) -> None:
+        """Change what must change with an object that was stored, or is gone."""
+        return
 
     def forget(self, obj: dict[str, Any], call: Any) -> None:
         """Give back what an object that is gone had; most have nothing."""

@@ -4,26 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from typing import Any, Final
+from typing import Any
 
-from kubewright_apiserver.data import resources, schemas
+from kubewright_apiserver.conversion import stored_version
+from kubewright_apiserver.data import described_kinds, resources
 from kubewright_apiserver.registry.served import Served, Subresource
 from kubewright_apiserver.schema.node import node_of_builtin
 
 __all__ = ["builtin_resources", "definition_of", "group_order"]
 
-# Two addresses of the same objects: the left is stored as the right.
-_SHARED_STORAGE: Final = {
-    ("events.k8s.io", "v1", "events"): ("", "v1"),
-    ("autoscaling", "v1", "horizontalpodautoscalers"): ("autoscaling", "v2"),
-}
-
 
 @cache
 def _definitions() -> dict[tuple[str, str, str], str]:
     found: dict[tuple[str, str, str], str] = {}
-    for name, schema in schemas().items():
-        kinds = schema.get("x-kubernetes-group-version-kind", ())
+    for name, kinds in described_kinds().items():
         if len(kinds) == 1:
             found[kinds[0]["group"], kinds[0]["version"], kinds[0]["kind"]] = name
     return found
@@ -47,7 +41,7 @@ def builtin_resources(is_enabled: Callable[[str, str], bool]) -> list[Served]:
 
 def _served(entry: dict[str, Any]) -> Served:
     group, version, plural = entry["group"], entry["version"], entry["name"]
-    stored = _SHARED_STORAGE.get((group, version, plural), (group, version))
+    stored = stored_version(f"{group}/{version}" if group else version, entry["kind"]).rpartition("/")
     return Served(
         group=group,
         version=version,
@@ -62,7 +56,7 @@ def _served(entry: dict[str, Any]) -> Served:
         storage_version_hash=entry.get("storageVersionHash", ""),
         node=node_of_builtin(definition_of(group, version, entry["kind"])),
         storage_group=stored[0],
-        storage_version=stored[1],
+        storage_version=stored[2],
     )
 
 

@@ -6,21 +6,29 @@ from functools import cached_property
 from typing import Any
 
 from kubewright_apiserver.body import Body
+from kubewright_apiserver.golang import go_quoted
 from kubewright_apiserver.patch import Versions
 from kubewright_apiserver.registry.behaviour import Behaviour, Request
 from kubewright_apiserver.registry.custom import CustomVersion, custom_version
 from kubewright_apiserver.registry.served import Served
-from kubewright_apiserver.schema.decoding import Decoded, decode_custom, refuse_strictly
+from kubewright_apiserver.schema.decoding import Decoded, decode_custom, refuse, refuse_strictly
+from kubewright_apiserver.schema.embedded import CoercionError
 from kubewright_apiserver.schema.identity import Identity
+from kubewright_apiserver.schema.mismatch import Undecodable
 from kubewright_apiserver.schema.node import Node
-from kubewright_apiserver.schema.objectmeta import coerce_metadata
+from kubewright_apiserver.schema.numbers import same, written_numbers
+from kubewright_apiserver.schema.objectmeta import MetadataError, coerce_metadata
 from kubewright_apiserver.schema.strictness import warnings_of
-from kubewright_apiserver.status import FieldError
+from kubewright_apiserver.status import FieldError, bad_request
 from kubewright_apiserver.validation import Strategy
+from kubewright_apiserver.validation.metadata import common_errors
+from kubewright_apiserver.validation.names import qualified_name
 
 __all__ = ["CustomBehaviour"]
 
 _KEPT = ("apiVersion", "kind", "metadata")
+_STANDARD_FINALIZERS = frozenset(("orphan", "foregroundDeletion", "kubernetes"))
+_MOST_DROPPED = 100
 
 
 class CustomBehaviour(Behaviour):
@@ -42,7 +50,10 @@ class CustomBehaviour(Behaviour):
     def decode(self, body: Body, request: Request) -> dict[str, Any]:
         """The object in a body."""
         decoded = decode_custom(body, self._identity)
-        obj, unknown = self._shaped(decoded.value)
+        try:
+            obj, unknown = self._shaped(decoded.value)
+        except Undecodable as error:
+            raise refuse(self._identity, str(error)) from None
         told = [*decoded.strict, *unknown]
         if told and request.field_validation == "Strict":
             raise refuse_strictly(self._identity, told)
@@ -50,23 +61,33 @@ class CustomBehaviour(Behaviour):
             request.warnings += warnings_of(told)
         return obj
 
-    def decode_patched(self, document: dict[str, Any], request: Request, *, is_strategic: bool = False) -> Decoded:
+    def decode_patched(self, document: dict[str, Any], request: Request, is_strategic: bool = False) -> Decoded:
         """The object that a patch made, and what strict clients want to hear of it."""
         obj, unknown = self._shaped(document)
         return Decoded(obj, unknown)
 
     def finished(self, document: dict[str, Any]) -> dict[str, Any]:
         """The object that an apply made."""
-        return self._shaped(document)[0]
+        try:
+            return self._shaped(document)[0]
+        except Undecodable as error:
+            raise bad_request(str(error)) from None
 
     def _shaped(self, document: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
-        """The object with a proper metadata, pruned and filled in; and the unknown fields."""
-        metadata, dropped = coerce_metadata(document.get("metadata") or {})
-        obj = {"apiVersion": self.served.api_version, "kind": self.served.kind, "metadata": metadata}
-        obj |= {key: value for key, value in document.items() if key not in _KEPT}
-        pruned = self._version.schema.prune(obj)
+        """The object with a proper metadata, pruned and filled in; and the unknown fields.
+
+        Raises ``Undecodable`` for metadata that is none, its own or that of a resource inside.
+        """
+        try:
+            metadata, dropped = coerce_metadata(document.get("metadata"))
+            obj = {"apiVersion": self.served.api_version, "kind": self.served.kind, "metadata": metadata}
+            obj |= {key: value for key, value in document.items() if key not in _KEPT}
+            pruned = self._version.schema.prune(obj)
+        except (CoercionError, MetadataError) as error:
+            raise Undecodable(str(error)) from None
         self._version.schema.default(obj)
-        return obj, [f'unknown field "{path}"' for path in (*pruned, *dropped)]
+        unknown = [*(f"metadata.{path}" for path in sorted(dropped)[:_MOST_DROPPED]), *pruned]
+        return obj, [f'unknown field "{path}"' for path in unknown]
 
     @cached_property
     def versions(self) -> Versions:
@@ -85,14 +106,15 @@ class CustomBehaviour(Behaviour):
         return {**obj, "apiVersion": api_version}
 
     def from_storage(self, obj: dict[str, Any]) -> dict[str, Any]:
-        """A stored object at this version: defaults that came later are filled in."""
+        """A stored object at this version: by its schema now, which may have come later."""
         obj["apiVersion"] = self.served.api_version
+        self._version.schema.prune_stored(obj)
         self._version.schema.default(obj)
         return obj
 
     def to_storage(self, obj: dict[str, Any]) -> dict[str, Any]:
         """An object of this version as it is stored."""
-        stored = {key: obj[key] for key in sorted(obj) if key not in _KEPT}
+        stored = {key: written_numbers(obj[key]) for key in sorted(obj) if key not in _KEPT}
         version = self.served.storage_version or self.served.version
         head = {"apiVersion": f"{self.served.group}/{version}", "kind": self.served.kind, "metadata": obj["metadata"]}
         return head | stored
@@ -108,7 +130,7 @@ class CustomBehaviour(Behaviour):
             self._keep_all_but_status(obj, live)
         elif self._version.has_status:
             _keep(obj, live, "status")
-        if _content(obj, self._version.has_status) != _content(live, self._version.has_status):
+        if not same(_content(obj, self._version.has_status), _content(live, self._version.has_status)):
             metadata = obj["metadata"]
             metadata["generation"] = metadata.get("generation", 0) + 1
 
@@ -131,15 +153,34 @@ class CustomBehaviour(Behaviour):
 
     def validate_update(self, obj: dict[str, Any], live: dict[str, Any], subresource: str) -> list[FieldError]:
         """What is wrong with a change."""
+        errors = common_errors(obj, live, self.served.namespaced)
         if subresource == "status":
-            return self._version.status_errors(obj, live)
-        return self._version.update_errors(obj, live)
+            return errors + self._version.status_errors(obj, live)
+        return errors + self._version.update_errors(obj, live)
+
+    def warnings(self, obj: dict[str, Any], live: dict[str, Any] | None, subresource: str = "") -> list[str]:
+        """What clients should be told of finalizers that somebody else may use too."""
+        found = set(obj["metadata"].get("finalizers") or ())
+        if not found or subresource:
+            return []
+        known = set(live["metadata"].get("finalizers") or ()) if live is not None else set()
+        return [warning for name in sorted(found - known) for warning in _finalizer_warnings(name)]
 
     @property
     def deprecations(self) -> list[str]:
         """That this version will go, if it is said so."""
         told = self._version.deprecation_warning
         return [told] if told else []
+
+
+def _finalizer_warnings(name: str) -> list[str]:
+    shown = f"metadata.finalizers: {go_quoted(name)}"
+    warnings = [f"{shown}: {wrong}" for wrong in qualified_name(name)]
+    if "/" not in name and name not in _STANDARD_FINALIZERS:
+        path = " including a path (/)" if "." in name else ""
+        conflicts = "to avoid accidental conflicts with other finalizer writers"
+        warnings.append(f"{shown}: prefer a domain-qualified finalizer name{path} {conflicts}")
+    return warnings
 
 
 def _keep(obj: dict[str, Any], live: dict[str, Any], key: str) -> None:

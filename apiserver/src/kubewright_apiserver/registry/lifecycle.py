@@ -8,7 +8,7 @@ import orjson
 
 from kubewright_apiserver.patch import track
 from kubewright_apiserver.registry.behaviours import behaviour_of
-from kubewright_apiserver.registry.crd_names import CLEANUP, establish
+from kubewright_apiserver.registry.crd_names import CLEANUP, establish, is_true, terminating
 from kubewright_apiserver.registry.custom import served_of
 from kubewright_apiserver.registry.registry import Registry
 from kubewright_apiserver.store import Row, Stale, Store
@@ -20,7 +20,18 @@ _MANAGER: Final = "kube-apiserver"
 
 
 async def follow_crd(store: Store, registry: Registry, key: str, now: str) -> None:
-    """Bring what is served, and the CRD's own status, in line with the CRD under this key."""
+    """Bring what is served, and the CRD's own status, in line with the CRD under this key.
+
+    Others of its group get the names that it does not hold any more.
+    """
+    await _follow(store, registry, key, now)
+    group = key.partition(".")[2]
+    for row in store.table(CRDS).list().rows:
+        if row.key != key and row.key.partition(".")[2] == group and not is_true(row.obj, "NamesAccepted"):
+            await _follow(store, registry, row.key, now)
+
+
+async def _follow(store: Store, registry: Registry, key: str, now: str) -> None:
     while True:
         row = store.table(CRDS).get(key)
         if row is None:
@@ -28,7 +39,7 @@ async def follow_crd(store: Store, registry: Registry, key: str, now: str) -> No
             return
         try:
             if "deletionTimestamp" in row.obj["metadata"]:
-                await _clean_up(store, registry, row)
+                await _clean_up(store, registry, row, now)
             else:
                 await _establish(store, registry, row, now)
         except Stale:
@@ -63,13 +74,20 @@ def _end_stale_watches(store: Store, crd: dict[str, Any]) -> None:
     store.table(f"{spec['group']}/{spec['names']['plural']}").end_watches()
 
 
-async def _clean_up(store: Store, registry: Registry, row: Row) -> None:
-    """Delete the objects of a CRD that is being deleted, and let it go."""
+async def _clean_up(store: Store, registry: Registry, row: Row, now: str) -> None:
+    """Delete the objects of a CRD that is being deleted, and let it go when none is left."""
     crd: dict[str, Any] = orjson.loads(row.value)
     spec = crd["spec"]
     table = store.table(f"{spec['group']}/{spec['names']['plural']}")
     for found in table.list().rows:
-        await store.delete(table.name, found.key, orjson.loads(found.value), expected=found.rev)
+        await _delete(store, found, now)
+    if len(table):
+        status = terminating(crd, "InstanceDeletionInProgress", now)
+        if status != crd["status"]:
+            crd["status"] = status
+            await store.put(CRDS, row.key, crd, expected=row.rev)
+        registry.install(row.key, served_of(crd))
+        return
     finalizers = [name for name in crd["metadata"].get("finalizers", ()) if name != CLEANUP]
     if finalizers:
         crd["metadata"]["finalizers"] = finalizers
@@ -78,3 +96,15 @@ async def _clean_up(store: Store, registry: Registry, row: Row) -> None:
     await store.delete(CRDS, row.key, crd, expected=row.rev)
     table.end_watches()
     registry.remove(row.key)
+
+
+async def _delete(store: Store, row: Row, now: str) -> None:
+    """Delete a custom resource, or begin to if somebody wants it kept."""
+    obj: dict[str, Any] = orjson.loads(row.value)
+    metadata = obj["metadata"]
+    if not metadata.get("finalizers"):
+        await store.delete(row.table, row.key, obj, expected=row.rev)
+    elif "deletionTimestamp" not in metadata:
+        metadata |= {"deletionTimestamp": now, "deletionGracePeriodSeconds": 0}
+        metadata["generation"] = metadata.get("generation", 0) + 1
+        await store.put(row.table, row.key, obj, expected=row.rev)

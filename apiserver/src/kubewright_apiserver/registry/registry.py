@@ -26,6 +26,7 @@ class Registry:
             return wanted.get(named, wanted.get(stage, wanted.get("api/all", stage == "api/ga")))
 
         self._builtin = builtin_resources(is_enabled)
+        self._own_groups = frozenset(served.group for served in self._builtin)
         self._custom: dict[str, list[Served]] = {}
         self.generation: int = 0
         self._index()
@@ -41,6 +42,10 @@ class Registry:
     def serves(self, group: str, version: str = "") -> bool:
         """Whether anything of that group, and version, is served."""
         return (group, version) in self._versions if version else group in self._groups
+
+    def is_built_in(self, group: str) -> bool:
+        """Whether the group is the server's own, not one that only CRDs make."""
+        return group in self._own_groups
 
     def resources(self) -> list[Served]:
         """All resources: built-in ones in the server's order, then custom ones."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from kubewright_apiserver.patch.printed import as_text, go_type
+from kubewright_apiserver.golang import go_text, go_type
 from kubewright_apiserver.status import FieldError, Refusal, bad_request, internal_error, invalid_field
 
 __all__ = ["read_scale", "scale_spec_errors", "scale_status_errors", "write_scale"]
@@ -134,4 +134,4 @@ def _found(obj: dict[str, Any], path: str) -> tuple[Any, bool]:
 def _wrong(steps: list[str], value: Any, wanted: str) -> _WrongType:
     kind = "<nil>" if value is None else go_type(value)
     reached = ".".join(("", *steps))
-    return _WrongType(f"{reached} accessor error: {as_text(value)} is of the type {kind}, expected {wanted}")
+    return _WrongType(f"{reached} accessor error: {go_text(value)} is of the type {kind}, expected {wanted}")

@@ -7,12 +7,13 @@ defaults, admission.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
 from kubewright_apiserver.body import Body, unrecognized
 from kubewright_apiserver.json_tree import MalformedJson, has_duplicates, read_tree
+from kubewright_apiserver.protobuf import Decoder
 from kubewright_apiserver.schema.conversion import convert_leniently
 from kubewright_apiserver.schema.go_types import GoType, go_type_of
 from kubewright_apiserver.schema.go_values import tree_of
@@ -26,6 +27,7 @@ from kubewright_apiserver.schema.identity import (
 )
 from kubewright_apiserver.schema.mismatch import Undecodable, read_strictly
 from kubewright_apiserver.schema.node import Node
+from kubewright_apiserver.schema.quantity import canonical_quantity
 from kubewright_apiserver.schema.strictness import duplicate_fields, strict_message, yaml_duplicates
 from kubewright_apiserver.schema.typed import convert, written
 from kubewright_apiserver.status import Refusal, bad_request, invalid, invalid_field
@@ -38,9 +40,15 @@ __all__ = [
     "decode_patched",
     "normalise",
     "normalise_leniently",
+    "normalised_as",
+    "read_message",
+    "refuse",
     "refuse_repeated_keys",
     "refuse_strictly",
 ]
+
+_TYPE: Final = frozenset(("apiVersion", "kind"))
+_MESSAGES: Final = Decoder(canonical_quantity)
 
 
 class Decoded(NamedTuple):
@@ -78,10 +86,15 @@ def _undecodable(body: Body, identity: Identity | None, expected: Identity, why:
     return bad_request(f'{identity.kind} in version "{identity.version}" cannot be handled as a {expected.kind}: {why}')
 
 
+def refuse(identity: Identity, why: str) -> Refusal:
+    """400: the answer to an object of the right kind that cannot be decoded."""
+    of = f'{identity.kind} in version "{identity.version}" cannot be handled as a {identity.kind}'
+    return bad_request(f"{of}: {why}")
+
+
 def refuse_strictly(identity: Identity, errors: list[str]) -> Refusal:
     """400: the answer to a create or update with ``fieldValidation=Strict`` that has unknown or repeated fields."""
-    of = f'{identity.kind} in version "{identity.version}" cannot be handled as a {identity.kind}'
-    return bad_request(f"{of}: {strict_message(errors)}")
+    return refuse(identity, strict_message(errors))
 
 
 def refuse_repeated_keys(messages: Sequence[str]) -> Refusal:
@@ -135,12 +148,26 @@ def _check_kind(value: dict[str, Any], expected: Identity) -> None:
 
 
 def _decoded(body: Body, go_type: GoType) -> Decoded:
+    if body.message is not None:
+        return Decoded(read_message(body, go_type), [])
     value = {} if body.value is None else body.value
     struct = _converted(value, go_type)
     if struct is not None and not body.yaml_duplicates and (body.is_yaml or not has_duplicates(body.sent, value)):
         return Decoded(written(struct), [])
     clean, strict = read_strictly(read_tree(body.json), go_type)
     return Decoded(written(convert(clean or {}, go_type)), yaml_duplicates(body.yaml_duplicates) + strict)
+
+
+def read_message(body: Body, go_type: GoType) -> dict[str, Any]:
+    """The object that a body in protobuf brings; nobody is told of unknown fields in it.
+
+    Raises ``Undecodable``.
+    """
+    try:
+        found = _MESSAGES.decode(go_type.definition, body.message or b"")
+    except ValueError as error:
+        raise Undecodable(str(error)) from None
+    return _normalised({**body.value, **found}, go_type).value
 
 
 def _converted(value: Any, go_type: GoType) -> Any:
@@ -155,7 +182,11 @@ def decode_patched(value: Any, node: Node, expected: Identity) -> Decoded:
 
     Raises ``Undecodable``: such an error is the patch's, and its refusal quotes the patched object.
     """
-    identity = with_defaults(identity_in(value), expected)
+    said = identity_in(value)
+    if not said.version:
+        # Read as of the internal version, whose fields have no names.
+        return Decoded({"metadata": {}}, [f'unknown field "{name}"' for name in sorted(value) if name not in _TYPE])
+    identity = with_defaults(said, expected)
     if identity != expected:
         definition = definition_of(identity, expected)
         if definition:
@@ -182,6 +213,27 @@ def _normalised(value: Any, go_type: GoType) -> Decoded:
         return Decoded(written(struct), [])
     clean, strict = read_strictly(tree_of(value), go_type)
     return Decoded(written(convert(clean or {}, go_type)), strict)
+
+
+def normalised_as(definition: str, value: Any, *, ignores_case: bool = False) -> dict[str, Any]:
+    """A value of a built-in type as Go writes it; null is one that nobody has filled in.
+
+    Raises ``Undecodable``.
+    """
+    go_type = go_type_of(definition)
+    return _normalised(_named_exactly(value, go_type) if ignores_case else value, go_type).value
+
+
+def _named_exactly(value: Any, go_type: GoType) -> Any:
+    """The value with the names of fields in the case that the type has, for JSON that Go reads without strictness."""
+    if isinstance(value, list) and go_type.item is not None:
+        return [_named_exactly(item, go_type.item) for item in value]
+    if not isinstance(value, dict) or go_type.kind != "struct":
+        return value
+    fields = go_type.fields
+    known = {name.lower(): name for name in fields} | {name: name for name in fields}
+    names = {name: known.get(name) or known.get(name.lower()) for name in value}
+    return {exact: _named_exactly(value[name], fields[exact].type) for name, exact in names.items() if exact}
 
 
 def normalise_leniently(obj: dict[str, Any], node: Node) -> Decoded:

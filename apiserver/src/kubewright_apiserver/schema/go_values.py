@@ -14,6 +14,7 @@ __all__ = ["INT32", "INT64", "InvalidBase64", "decoded_base64", "go_name", "inte
 INT32: Final = range(-(2**31), 2**31)
 INT64: Final = range(-(2**63), 2**63)
 
+_MOST_DIGITS: Final = 1000
 _INTEGER: Final = re.compile(r"-?[0-9]+")
 _DIGITS: Final = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
 _LINE_ENDS: Final = b"\r\n"
@@ -39,8 +40,9 @@ def integer_of(tree: Any, allowed: range) -> int | None:
     """The integer that is written without fraction and exponent and is in range; None for everything else."""
     if not (isinstance(tree, Number) and _INTEGER.fullmatch(tree)):
         return None
-    number = int(tree)
-    return number if number in allowed else None
+    # Python limits the digits of an integer; no range here is that wide.
+    number = int(tree) if len(tree) < _MOST_DIGITS else None
+    return number if number is not None and number in allowed else None
 
 
 def plain_value(tree: Any) -> Any:

@@ -6,7 +6,7 @@ import re
 from functools import cache
 from typing import Any, Final, NamedTuple
 
-from kubewright_apiserver.data import schemas
+from kubewright_apiserver.data import described_kinds
 from kubewright_apiserver.schema.go_values import go_name, tree_of
 from kubewright_apiserver.schema.mismatch import Undecodable
 from kubewright_apiserver.status import Refusal, bad_request
@@ -90,8 +90,8 @@ def definition_of(identity: Identity, expected: Identity) -> str | None:
 def _definitions() -> dict[Identity, str]:
     found = {
         Identity(kind["group"], kind["version"], kind["kind"]): name
-        for name, schema in schemas().items()
-        for kind in schema.get("x-kubernetes-group-version-kind", ())
+        for name, kinds in described_kinds().items()
+        for kind in kinds
         if kind["kind"] not in ("DeleteOptions", "WatchEvent") or kind["group"] != "meta.k8s.io"
     }
     found[Identity("", "v1", "List")] = ""

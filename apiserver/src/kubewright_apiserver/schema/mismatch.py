@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable
 from typing import Any, Final
 
+from kubewright_apiserver.golang import go_quoted
 from kubewright_apiserver.json_tree import Number, Pairs
 from kubewright_apiserver.schema.go_time import InvalidTime, canonical_microtime, canonical_time
 from kubewright_apiserver.schema.go_types import GoField, GoType
@@ -107,10 +108,10 @@ class _Walk:
         for name, inner in tree:
             field = go_type.fields.get(name)
             if field is None:
-                self.complain(f'unknown field "{place.below(name)}"')
+                self.complain(f"unknown field {go_quoted(place.below(name))}")
                 continue
             if name in seen:
-                self.complain(f'duplicate field "{place.below(name)}"')
+                self.complain(f"duplicate field {go_quoted(place.below(name))}")
             seen.add(name)
             self._set(values, name, inner, field, place.field(go_type, name, field))
         return values
@@ -134,7 +135,7 @@ class _Walk:
         seen: set[str] = set()
         for name, inner in tree:
             if name in seen:
-                self.complain(f'duplicate field "{place.below(name)}"')
+                self.complain(f"duplicate field {go_quoted(place.below(name))}")
             seen.add(name)
             values[name] = self._item(inner, go_type, place.key(name))
         return values
@@ -210,7 +211,7 @@ class _Walk:
             seen: set[str] = set()
             for name, inner in tree:
                 if name in seen:
-                    self.complain(f'duplicate field "{place.below(name)}"')
+                    self.complain(f"duplicate field {go_quoted(place.below(name))}")
                 seen.add(name)
                 self._look_inside(inner, place.key(name))
 

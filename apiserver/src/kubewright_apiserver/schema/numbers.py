@@ -7,13 +7,15 @@ import struct
 from decimal import Decimal
 from typing import Any, Final
 
-__all__ = ["as_int64", "fits", "is_int64", "is_multiple", "is_whole", "matches_enum", "same"]
+__all__ = ["as_int64", "fits", "is_int64", "is_multiple", "is_whole", "matches_enum", "same", "written_numbers"]
 
 _LEAST_INT64: Final = -(2**63)
 _MOST_INT64: Final = 2**63 - 1
 _INT32: Final = 2**31
 _MOST_SAFE: Final = 2**53 - 1
 _EPSILON: Final = 1e-9
+_WRITTEN_WHOLE: Final = 2.0**63
+_MAY_CHANGE: Final = frozenset((dict, float, list))
 
 
 def is_int64(value: int) -> bool:
@@ -83,3 +85,19 @@ def same(left: Any, right: Any) -> bool:
     if isinstance(left, list):
         return len(left) == len(right) and all(map(same, left, right))
     return bool(left == right)
+
+
+def written_numbers(value: Any) -> Any:
+    """The value with numbers as Go writes them, whole ones without a fraction; what is inside changes in place."""
+    kind = type(value)
+    if kind is float:
+        return int(Decimal(repr(value))) if value.is_integer() and abs(value) < _WRITTEN_WHOLE else value
+    if kind is dict:
+        for name, inner in value.items():
+            if type(inner) in _MAY_CHANGE:
+                value[name] = written_numbers(inner)
+    elif kind is list:
+        for index, inner in enumerate(value):
+            if type(inner) in _MAY_CHANGE:
+                value[index] = written_numbers(inner)
+    return value

@@ -10,7 +10,7 @@ import re
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-__all__ = ["InvalidQuantity", "canonical_quantity"]
+__all__ = ["InvalidQuantity", "Parts", "canonical_quantity", "parts_of", "printed_quantity"]
 
 _TEXT: Final = re.compile(r"([+-]?)0*([0-9]*)(?:\.([0-9]*))?((?:[eEinumkKMGTP]*)[-+]?[0-9]*)")
 _BINARY: Final = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
@@ -20,6 +20,7 @@ _BINARY_SUFFIX: Final = dict(enumerate(("", *_BINARY)))
 _EXPONENT: Final = re.compile(r"[eE]([-+]?[0-9]+)")
 _LARGEST: Final = 2**63 - 1
 _NANO: Final = -9
+_LONGEST: Final = 4_000
 _FORMAT: Final = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
 
 
@@ -27,7 +28,9 @@ class InvalidQuantity(ValueError):
     """A text that is no quantity; the message is Go's."""
 
 
-class _Parts(NamedTuple):
+class Parts(NamedTuple):
+    """What the text of a quantity says."""
+
     sign: int
     whole: str
     fraction: str
@@ -43,7 +46,7 @@ def canonical_quantity(text: str) -> str:
     Raises ``InvalidQuantity``.
     """
     text = text.strip()
-    parts = _parts(text)
+    parts = parts_of(text)
     digits = parts.whole + parts.fraction
     if parts.style == "binary":
         return _binary(text, parts, digits)
@@ -55,13 +58,18 @@ def canonical_quantity(text: str) -> str:
     return _printed(*_rounded(parts.sign * int(digits), scale), parts.style)
 
 
-def _parts(text: str) -> _Parts:
+def parts_of(text: str) -> Parts:
+    """What a text says as a quantity.
+
+    Raises ``InvalidQuantity``.
+    """
     found = _TEXT.fullmatch(text)
-    if not text or found is None:
+    # Python limits the digits of an integer.
+    if not text or found is None or len(text) > _LONGEST:
         raise InvalidQuantity(_FORMAT)
     sign, whole, fraction, suffix = found.groups()
     exponent, style = _suffix(suffix)
-    return _Parts(-1 if sign == "-" else 1, whole or "0", fraction or "", exponent, style)
+    return Parts(-1 if sign == "-" else 1, whole or "0", fraction or "", exponent, style)
 
 
 def _suffix(suffix: str) -> tuple[int, str]:
@@ -70,12 +78,12 @@ def _suffix(suffix: str) -> tuple[int, str]:
     if suffix in _BINARY:
         return _BINARY[suffix], "binary"
     found = _EXPONENT.fullmatch(suffix)
-    if found is None:
+    if found is None or not -_LARGEST - 1 <= int(found[1]) <= _LARGEST:
         raise InvalidQuantity("unable to parse quantity's suffix")
     return (int(found[1]) + 2**31) % 2**32 - 2**31, "exponent"
 
 
-def _binary(text: str, parts: _Parts, digits: str) -> str:
+def _binary(text: str, parts: Parts, digits: str) -> str:
     value = int(digits)
     if not parts.fraction and 15 - len(digits) - parts.exponent * 3 // 10 - 1 >= 0:
         if value & 7:
@@ -84,10 +92,15 @@ def _binary(text: str, parts: _Parts, digits: str) -> str:
     mantissa, scale = _rounded(value << parts.exponent, -len(parts.fraction))
     if mantissa > _LARGEST * 10**-scale:
         mantissa, scale = _LARGEST, 0
-    mantissa *= parts.sign
-    if abs(mantissa) < 1024 * 10**-scale or mantissa % 10**-scale:
-        return _printed(mantissa, scale, "decimal")
-    return _printed_binary(mantissa // 10**-scale)
+    return printed_quantity(parts.sign * mantissa, scale, "binary")
+
+
+def printed_quantity(mantissa: int, scale: int, style: str) -> str:
+    """The canonical text of ``mantissa`` times ten to the power of ``scale``, in a style."""
+    unit = 10**-scale if scale < 0 else 1
+    if style == "binary" and abs(mantissa) >= 1024 * unit and not mantissa % unit:
+        return _printed_binary(mantissa // unit)
+    return _printed(mantissa, scale, style)
 
 
 def _rounded(mantissa: int, scale: int) -> tuple[int, int]:

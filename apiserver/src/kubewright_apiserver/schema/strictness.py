@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
+from kubewright_apiserver.golang import go_quoted
 from kubewright_apiserver.json_tree import Pairs, has_duplicates, read_json, read_tree
 from kubewright_apiserver.schema.go_types import go_type_of
 from kubewright_apiserver.schema.go_values import tree_of
@@ -24,7 +25,7 @@ def duplicate_fields(data: bytes, value: Any = None) -> list[str]:
     """
     if not has_duplicates(data, read_json(data) if value is None else value):
         return []
-    found = dict.fromkeys(f'duplicate field "{path}"' for path in _repeated(read_tree(data), ""))
+    found = dict.fromkeys(f"duplicate field {go_quoted(path)}" for path in _repeated(read_tree(data), ""))
     return list(found)[:_MOST]
 
 

@@ -233,8 +233,7 @@ def _declared_collection(name: str, field: GoField) -> tuple[Any, Any]:
     inner = _python_type(field.type)
     if field.omit:
         return inner, msgspec.field(name=name, default_factory=list if field.type.kind == "slice" else dict)
-    # Storage does not tell an empty one from none: only those with something in them pass.
-    return Annotated[inner, msgspec.Meta(min_length=1)] | None, msgspec.field(name=name, default_factory=_null)
+    return inner | None, msgspec.field(name=name, default_factory=_null)
 
 
 def _declared_opaque(name: str, field: GoField) -> tuple[Any, Any]:

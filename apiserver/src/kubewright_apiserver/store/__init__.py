@@ -5,7 +5,7 @@ committed there, and a store that is opened again has every write that returned.
 """
 
 from kubewright_apiserver.store.compaction import COMPACTION_INTERVAL, compact_periodically
-from kubewright_apiserver.store.errors import Closed, Forgotten, Overrun, Stale, StoreFailed
+from kubewright_apiserver.store.errors import Closed, Forgotten, NoRoom, Overrun, Stale, StoreFailed
 from kubewright_apiserver.store.feed import Subscription
 from kubewright_apiserver.store.log import Log, Stored
 from kubewright_apiserver.store.row import Row
@@ -18,6 +18,7 @@ __all__ = [
     "Closed",
     "Forgotten",
     "Log",
+    "NoRoom",
     "Overrun",
     "Page",
     "Row",

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections import deque
 from collections.abc import Callable
 
-from kubewright_apiserver.store.errors import StoreFailed, renewed
+from kubewright_apiserver.store.errors import NoRoom, StoreFailed, renewed
 from kubewright_apiserver.store.log import Log
 from kubewright_apiserver.store.row import Row
 from kubewright_apiserver.store.writer import Writer
 
 __all__ = ["Commits", "Ticket"]
+
+_log = logging.getLogger("kubewright_apiserver")
 
 
 class Ticket:
@@ -45,14 +48,18 @@ class Ticket:
 
 
 class Commits:
-    """Rows go in; each comes out through `show` once it is committed, in the same order, or `fail` is called, once."""
+    """Rows go in; each comes out through `show` once it is committed, in the same order, or `fail` is called, once.
+
+    Rows for which there is no room are refused, with those that came after them; later ones are tried again.
+    """
 
     def __init__(self, log: Log, show: Callable[[Row], None], fail: Callable[[StoreFailed], None]) -> None:
         self._show = show
         self._fail = fail
         self._in_flight: deque[Ticket] = deque()
         self._newest: dict[tuple[str, str], Ticket] = {}
-        self._writer = Writer(log, self._committed, self._failed)
+        self._writer = Writer(log, self._committed, self._refused, self._failed)
+        self._is_full = False
 
     def ticket(self, table: str, key: str) -> Ticket | None:
         """The newest row of that key that is not yet committed."""
@@ -78,6 +85,9 @@ class Commits:
         await self._writer.close()
 
     def _committed(self, count: int) -> None:
+        if self._is_full:
+            self._is_full = False
+            _log.warning("the store's file can be written again")
         for _ in range(count):
             ticket = self._in_flight.popleft()
             row = ticket.row
@@ -85,6 +95,16 @@ class Commits:
                 del self._newest[row.table, row.key]
             self._show(row)
             ticket.settle()
+
+    def _refused(self, error: NoRoom) -> None:
+        if not self._is_full:
+            self._is_full = True
+            _log.error("%s", error)
+        refused, self._in_flight = self._in_flight, deque()
+        self._newest.clear()
+        self._writer.resume()
+        for ticket in refused:
+            ticket.settle(error)
 
     def _failed(self, cause: Exception) -> None:
         error = cause if isinstance(cause, StoreFailed) else StoreFailed(f"the store's log failed: {cause!r}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kubewright_apiserver.store.row import Row
 
-__all__ = ["Closed", "Forgotten", "Overrun", "Stale", "StoreFailed", "renewed"]
+__all__ = ["Closed", "Forgotten", "NoRoom", "Overrun", "Stale", "StoreFailed", "renewed"]
 
 
 class Stale(Exception):
@@ -34,6 +34,10 @@ class Closed(Exception):
 
 class StoreFailed(Exception):
     """The log cannot be opened or written; the message names the file and the remedy, the cause is SQLite's."""
+
+
+class NoRoom(StoreFailed):
+    """The file cannot grow, so the write was not done: nothing else is lost, reads go on, later writes may succeed."""
 
 
 def renewed(error: Closed | Overrun | StoreFailed) -> Closed | Overrun | StoreFailed:

@@ -74,6 +74,9 @@ class Feed:
         rows.reverse()
         return rows
 
+    def __len__(self) -> int:
+        return sum(map(len, self._watches.values()))
+
     def drop(self, watch: Subscription, scope: str) -> None:
         """Hand that subscription nothing more."""
         watches = self._watches.get(scope, {})

@@ -29,11 +29,17 @@ class Log(Protocol):
         ...
 
     def append(self, rows: Sequence[Row]) -> None:
-        """Return once the rows will survive the process; all of them or none."""
+        """Return once the rows will survive the process; all of them or none.
+
+        Raises: `NoRoom` if none is there and it may be called again; after any other error, nobody knows.
+        """
         ...
 
     def compact(self, rev: int) -> bool:
-        """Take one step towards forgetting what `rev` and later do not need; True if more steps are needed."""
+        """Take one step towards forgetting what `rev` and later do not need; True if more steps are needed.
+
+        Raises: `NoRoom` if the step was not taken and may be taken later.
+        """
         ...
 
     def close(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sqlite3
 from collections.abc import Iterator, Sequence
@@ -9,30 +10,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from kubewright_apiserver.store.errors import StoreFailed
+from kubewright_apiserver.store import sqlite_format
+from kubewright_apiserver.store.errors import NoRoom, StoreFailed
 from kubewright_apiserver.store.log import Stored
 from kubewright_apiserver.store.row import Row
 
 __all__ = ["SqliteLog"]
 
-_APPLICATION: Final = 0x6B777274
-_FORMAT: Final = 1
+_log = logging.getLogger("kubewright_apiserver")
 _STEP: Final = 1000
 
-# The value comes last, so that reading the other columns does not touch its overflow pages. There is no index on keys:
-# every look-up goes by revision or by that of the row before.
-_SCHEMA: Final = """
-CREATE TABLE meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
-CREATE TABLE log (
-    rev INTEGER PRIMARY KEY,
-    tbl TEXT NOT NULL,
-    key TEXT NOT NULL,
-    prev_rev INTEGER NOT NULL,
-    created INTEGER NOT NULL,
-    deleted INTEGER NOT NULL,
-    value BLOB NOT NULL
-);
-"""
 _INSERT: Final = "INSERT INTO log (rev, tbl, key, prev_rev, created, deleted, value) VALUES "
 _READ: Final = """
 SELECT rev, tbl, key, prev_rev, created, deleted, value FROM log
@@ -51,11 +38,17 @@ _REMEDIES: Final = {
     sqlite3.SQLITE_BUSY: "another process has it open: stop that one or choose another file",
     sqlite3.SQLITE_CANTOPEN: "check that its folder exists and may be written to",
     sqlite3.SQLITE_CORRUPT: "the file is damaged: restore a copy, or remove it to start empty",
-    sqlite3.SQLITE_FULL: "free some disk space and start again; nothing that was acknowledged is lost",
-    sqlite3.SQLITE_IOERR: "check the disk and start again",
+    sqlite3.SQLITE_IOERR: "check the disk and start again; nothing that was acknowledged is lost",
     sqlite3.SQLITE_NOTADB: "the file is something else: choose another one",
     sqlite3.SQLITE_READONLY: "check the permissions of the file and its folder",
 }
+
+
+# The file or the disk came to its end before the transaction did, which is then not there.
+_NO_ROOM: Final = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE)
+_MAKE_ROOM: Final = (
+    "make room on its disk; nothing that was acknowledged is lost, and only writes are stopped until then"
+)
 
 
 class SqliteLog:
@@ -90,30 +83,22 @@ class SqliteLog:
     def _prepare(self, synchronous: str) -> None:
         with _explained(self._path, "cannot be opened"):
             self._execute("PRAGMA locking_mode = EXCLUSIVE")
-            is_new = self._number("SELECT count(*) FROM sqlite_master") == 0
-            if not is_new:
-                self._check_format()
+            is_blank = sqlite_format.is_blank(self._connection)
+            version = sqlite_format.VERSION if is_blank else sqlite_format.version_of(self._connection, self._path)
             self._execute("PRAGMA journal_mode = WAL")
             self._execute(f"PRAGMA synchronous = {synchronous}")
-            if is_new:
-                self._lay_out()
+            if is_blank:
+                sqlite_format.lay_out(self._connection)
             if (damage := self._execute("PRAGMA quick_check(1)").fetchone()[0]) != "ok":
                 raise self._failure(f"is damaged ({damage}): restore a copy, or remove it to start empty")
+            if version < sqlite_format.VERSION:
+                self._upgrade(version)
             self._rev = max(self._number("SELECT max(rev) FROM log"), self._compacted())
 
-    def _check_format(self) -> None:
-        if self._number("PRAGMA application_id") != _APPLICATION:
-            raise self._failure("is a database of something else: choose another file")
-        if (found := self._number("SELECT value FROM meta WHERE name = 'format'")) != _FORMAT:
-            raise self._failure(f"has format {found}, known is {_FORMAT}: use the version that wrote it")
-
-    def _lay_out(self) -> None:
-        self._execute("BEGIN EXCLUSIVE")
-        for statement in _SCHEMA.split(";"):
-            self._execute(statement)
-        self._execute(f"PRAGMA application_id = {_APPLICATION}")
-        self._execute("INSERT INTO meta VALUES ('format', ?), ('compacted', 0)", (_FORMAT,))
-        self._execute("COMMIT")
+    def _upgrade(self, version: int) -> None:
+        copy = sqlite_format.upgrade(self._connection, self._path, version)
+        told = "the store's file %s was of version %d and is of version %d now; a copy of the old one is %s"
+        _log.warning(told, self._path, version, sqlite_format.VERSION, copy)
 
     def read(self, history: int) -> Stored:
         """All objects, with the rows of about the last `history` revisions.
@@ -133,16 +118,26 @@ class SqliteLog:
         return Stored(self._rev, floor, list(rows.values()))
 
     def append(self, rows: Sequence[Row]) -> None:
-        """Return once the rows will survive the process; all of them or none."""
-        with _explained(self._path, "cannot be written"):
+        """Return once the rows will survive the process; all of them or none.
+
+        Raises: `NoRoom` if none is there and it may be called again; `StoreFailed` if nobody knows.
+        """
+        with _explained(self._path, "cannot be written"), self._transaction():
             for row in rows:
                 self._advance(row.rev)
-            self._insert(rows)
+            self._connection.executemany(_INSERT + "(?, ?, ?, ?, ?, ?, ?)", map(_columns, rows))
 
-    def _insert(self, rows: Sequence[Row]) -> None:
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
         self._execute("BEGIN")
-        self._connection.executemany(_INSERT + "(?, ?, ?, ?, ?, ?, ?)", map(_columns, rows))
-        self._execute("COMMIT")
+        try:
+            yield
+            self._execute("COMMIT")
+        except BaseException:
+            # Some errors have rolled back already.
+            if self._connection.in_transaction:
+                self._execute("ROLLBACK")
+            raise
 
     def _advance(self, rev: int) -> None:
         if rev <= self._rev:
@@ -156,10 +151,9 @@ class SqliteLog:
             if low >= rev:
                 return False
             high = self._number(_STEP_END, low, rev, _STEP) or rev
-            self._execute("BEGIN")
-            self._execute(_FORGET, {"low": low, "high": high})
-            self._execute("UPDATE meta SET value = ? WHERE name = 'compacted'", (high,))
-            self._execute("COMMIT")
+            with self._transaction():
+                self._execute(_FORGET, {"low": low, "high": high})
+                self._execute("UPDATE meta SET value = ? WHERE name = 'compacted'", (high,))
             return high < rev
 
     def close(self) -> None:
@@ -198,8 +192,10 @@ def _explained(path: Path, what: str) -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:
-        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-        remedy = _REMEDIES.get(code, "look at the cause")
+        code = getattr(error, "sqlite_errorcode", 0)
+        if code in _NO_ROOM:
+            raise NoRoom(f"the store's file {path} {what}: {error}; {_MAKE_ROOM}") from error
+        remedy = _REMEDIES.get(code & 0xFF, "look at the cause")
         raise StoreFailed(f"the store's file {path} {what}: {error}; {remedy}") from error
     except OSError as error:
         raise StoreFailed(f"the store's file {path} {what}: {error.strerror}; check its folder") from error

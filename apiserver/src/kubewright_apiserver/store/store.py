@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import orjson
@@ -20,6 +20,7 @@ __all__ = ["Snapshot", "Store"]
 # etcd counts its own beginning as a revision; a list at revision 0 would mean "anything" to clients.
 _FIRST: Final = 1
 _HISTORY: Final = 10_000
+_LARGE: Final = 1 << 20
 
 
 class Snapshot(NamedTuple):
@@ -33,9 +34,10 @@ class Store:
     """The tables of a server: in memory, and in `log` if there is one.
 
     Belongs to one event loop. Without a log nothing here ever waits, so that virtual time and determinism hold. With
-    one, a write returns and becomes visible once it is committed, in order of revision; after a failed commit every
-    call raises `StoreFailed`. `window` and `window_bytes` bound the rows that each table keeps for watches that start
-    in the past; compaction does not shorten them.
+    one, a write returns and becomes visible once it is committed, in order of revision. A write for which there is no
+    room raises `NoRoom` and everything else goes on; after any other failed commit every call raises `StoreFailed`.
+    `window` and `window_bytes` bound the rows that each table keeps for watches that start in the past; compaction
+    does not shorten them.
     """
 
     def __init__(self, log: Log | None = None, *, window: int = 100_000, window_bytes: int = 256 << 20) -> None:
@@ -92,18 +94,29 @@ class Store:
         """The names of the tables that hold objects, sorted."""
         return sorted(name for name, table in self._tables.items() if len(table))
 
-    async def put(self, table: str, key: str, obj: dict[str, Any], *, expected: int) -> Row:
+    async def put(
+        self,
+        table: str,
+        key: str,
+        obj: dict[str, Any],
+        *,
+        expected: int,
+        check: Callable[[bytes], None] | None = None,
+    ) -> Row:
         """The row of `obj`, whose ``metadata.resourceVersion`` is set in place.
 
         `expected` is the revision of the row that `obj` was made from, 0 if nothing may be there. Cancelled, it may
-        still be done.
+        still be done. `check` sees what is to be stored if it is more than a mebibyte, and may raise.
 
         Raises: `Stale` if something else is there.
         """
         newest = await self._agreed(table, key, expected)
         rev = self._assigned + 1
         created = newest.created if newest is not None and expected else rev
-        return await self._write(Row(rev, created, table, key, _encode(obj, rev), False, newest))
+        value = _encode(obj, rev)
+        if check is not None and len(value) > _LARGE:
+            check(value)
+        return await self._write(Row(rev, created, table, key, value, False, newest))
 
     async def delete(self, table: str, key: str, obj: dict[str, Any], *, expected: int) -> Row:
         """The row of the deletion, which carries `obj` as the last state, its ``metadata.resourceVersion`` set.
@@ -147,6 +160,10 @@ class Store:
     def _fail(self, error: StoreFailed) -> None:
         self._head.finish(error)
         self._end_watches(error)
+
+    def end_watches(self) -> None:
+        """End all watches, after what they were handed; new ones may start."""
+        self._end_watches(Closed("the watches were ended"))
 
     def _end_watches(self, reason: Closed | StoreFailed) -> None:
         for table in self._tables.values():

@@ -85,6 +85,11 @@ class Table:
             raise ValueError(f"watch a namespace with prefix='name/', or one object with key=, not {prefix!r} {key!r}")
         return self._feed.subscribe(after, key or prefix)
 
+    @property
+    def watchers(self) -> int:
+        """How many watches there are."""
+        return len(self._feed)
+
     def end_watches(self, reason: Closed | StoreFailed | None = None, *, at_once: bool = False) -> None:
         """End the watches of this table, after what they were handed unless `at_once`; new ones may start."""
         self._feed.end(reason or Closed(f"the watches of {self.name} were ended"), at_once=at_once)

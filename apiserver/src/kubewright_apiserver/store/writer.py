@@ -9,6 +9,7 @@ from contextlib import suppress
 from queue import Empty, SimpleQueue
 from typing import Final
 
+from kubewright_apiserver.store.errors import NoRoom
 from kubewright_apiserver.store.log import Log
 from kubewright_apiserver.store.row import Row
 
@@ -17,18 +18,31 @@ __all__ = ["Writer"]
 _MOST: Final = 1000
 
 
+class _Resume:
+    """Said to a writer that refuses: what comes from here on was made without what it refused."""
+
+
 class Writer:
     """Commits rows in order, as many at once as have come while the commit before ran.
 
-    Calls `committed` with the number of rows, or `failed` once and then nothing more, on the event loop.
+    Calls, on the event loop, `committed` with the number of rows; `refused` when there was no room for some, and then
+    drops all that comes until `resume`; or `failed` once and then nothing more.
     """
 
-    def __init__(self, log: Log, committed: Callable[[int], None], failed: Callable[[Exception], None]) -> None:
+    def __init__(
+        self,
+        log: Log,
+        committed: Callable[[int], None],
+        refused: Callable[[NoRoom], None],
+        failed: Callable[[Exception], None],
+    ) -> None:
         self._log = log
         self._committed = committed
+        self._refused = refused
         self._failed = failed
-        self._jobs: SimpleQueue[Row | int | None] = SimpleQueue()
+        self._jobs: SimpleQueue[Row | int | _Resume | None] = SimpleQueue()
         self._goal = 0
+        self._is_refusing = False
         self._is_closing = False
         self._done = asyncio.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -43,6 +57,10 @@ class Writer:
         """Have the log compacted to `rev` between commits."""
         self._start()
         self._jobs.put(rev)
+
+    def resume(self) -> None:
+        """Take rows again, from the next one on."""
+        self._jobs.put(_Resume())
 
     async def close(self) -> None:
         """Return when all rows are committed and the log is closed."""
@@ -74,11 +92,26 @@ class Writer:
     def _take_turn(self) -> bool:
         rows = self._gather()
         if rows:
-            self._log.append(rows)
-            self._tell(self._committed, len(rows))
-        if self._goal and not self._log.compact(self._goal):
+            self._append(rows)
+        if self._goal and not self._compact():
             self._goal = 0
         return self._goal > 0 or not self._is_closing
+
+    def _append(self, rows: list[Row]) -> None:
+        try:
+            self._log.append(rows)
+        except NoRoom as error:
+            # Rows already in the queue may follow those that are not there, so they must go too.
+            self._is_refusing = True
+            self._tell(self._refused, error)
+        else:
+            self._tell(self._committed, len(rows))
+
+    def _compact(self) -> bool:
+        try:
+            return self._log.compact(self._goal)
+        except NoRoom:
+            return False  # The next compaction takes this one's work too.
 
     def _gather(self) -> list[Row]:
         rows: list[Row] = []
@@ -89,7 +122,9 @@ class Writer:
                     self._is_closing = True
                 elif isinstance(job, int):
                     self._goal = job
-                else:
+                elif isinstance(job, _Resume):
+                    self._is_refusing = False
+                elif not self._is_refusing:
                     rows.append(job)
         return rows
 

@@ -14,12 +14,14 @@ from kubewright_apiserver.validation.validating import (
     validate_subresource_update,
     validate_update,
 )
+from kubewright_apiserver.validation.warnings import object_warnings
 
 __all__ = [
     "Strategy",
     "bumps_generation",
     "generated_name",
     "name_errors",
+    "object_warnings",
     "quality_of_service",
     "refusal",
     "same",

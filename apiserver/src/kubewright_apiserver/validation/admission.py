@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
+from kubewright_apiserver.schema.goprint import printed
 from kubewright_apiserver.status import (
     duplicate,
     forbidden_field,
@@ -14,7 +15,6 @@ from kubewright_apiserver.status import (
     required,
     too_many,
 )
-from kubewright_apiserver.validation.goprint import printed
 from kubewright_apiserver.validation.labels import selector_errors
 from kubewright_apiserver.validation.metadata import generic_metadata
 from kubewright_apiserver.validation.names import dns1035_label, dns_subdomain, path_segment

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from kubewright_apiserver.schema.amount import canonical, nanos
 from kubewright_apiserver.status import forbidden_field, invalid_field, not_supported, required
 from kubewright_apiserver.validation.metadata import created_metadata, updated_metadata
 from kubewright_apiserver.validation.names import dns_subdomain, path_segment
-from kubewright_apiserver.validation.quantity import canonical, nanos
 from kubewright_apiserver.validation.resources import container_resource_name, non_negative_quantity
 from kubewright_apiserver.validation.rules import (
     Errors,

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
+from kubewright_apiserver.schema.goprint import printed
 from kubewright_apiserver.status import invalid_field, not_supported, required, too_long
 from kubewright_apiserver.validation.cron import is_time_zone, schedule_problem
 from kubewright_apiserver.validation.equality import same
-from kubewright_apiserver.validation.goprint import printed
 from kubewright_apiserver.validation.job_policy import failure_policy, success_policy
 from kubewright_apiserver.validation.labels import printed_selector, same_selector, selector_errors, selects
 from kubewright_apiserver.validation.metadata import created_metadata, updated_metadata

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import base64
-import binascii
-import re
 from collections.abc import Sequence
 from typing import Final
 
 from cryptography import x509
 
+from kubewright_apiserver.schema.goprint import difference
 from kubewright_apiserver.status import duplicate, forbidden_field, invalid_field, not_supported, required, too_long
-from kubewright_apiserver.validation.goprint import difference
 from kubewright_apiserver.validation.metadata import created_metadata, updated_metadata
 from kubewright_apiserver.validation.names import any_name
+from kubewright_apiserver.validation.pem import pem_blocks
 from kubewright_apiserver.validation.rules import Errors, Object, immutable
 from kubewright_apiserver.validation.signer import signer_name, trust_bundle_name
 
@@ -53,7 +52,6 @@ _USAGES: Final = (
     "signing",
     "timestamping",
 )
-_BLOCK: Final = re.compile(rb"-----BEGIN ([A-Z0-9 ]+)-----\s*(.*?)-----END \1-----", re.DOTALL)
 _OMITTED: Final = "<value omitted>"
 _SEQUENCE: Final = 0x30
 _SHORT_LENGTH: Final = 0x7F
@@ -61,20 +59,6 @@ _ASN1_FIELD: Final = (
     "{optional:false explicit:false application:false private:false defaultValue:<nil> tag:<nil> stringType:0 "
     "timeType:0 set:false omitEmpty:false}"
 )
-
-
-def _blocks(text: bytes) -> list[tuple[str, bytes | None]]:
-    """The PEM blocks in a text: their types and what is in them, None for one with headers."""
-    found: list[tuple[str, bytes | None]] = []
-    for kind, body in _BLOCK.findall(text):
-        if b":" in body:
-            found.append((kind.decode(), None))
-            continue
-        try:
-            found.append((kind.decode(), base64.b64decode(re.sub(rb"\s", b"", body), validate=True)))
-        except binascii.Error:
-            continue
-    return found
 
 
 def created_request(obj: Object) -> Errors:
@@ -110,7 +94,7 @@ def _request(obj: Object) -> Errors:
 
 
 def _csr_problem(encoded: str) -> str:
-    blocks = _blocks(base64.b64decode(encoded))
+    blocks = pem_blocks(base64.b64decode(encoded))
     if not blocks or blocks[0][0] != "CERTIFICATE REQUEST":
         return "PEM block type must be CERTIFICATE REQUEST"
     try:
@@ -135,7 +119,7 @@ def _asn1_problem(body: bytes) -> str:
 def _certificate_problem(encoded: str) -> str:
     if not encoded:
         return ""
-    blocks = _blocks(base64.b64decode(encoded))
+    blocks = pem_blocks(base64.b64decode(encoded))
     for kind, body in blocks:
         if kind != "CERTIFICATE":
             return f'only CERTIFICATE PEM blocks are allowed, found "{kind}"'
@@ -238,7 +222,7 @@ def _bundle(text: str, path: str) -> Errors:
         return [too_long(path, 1024 * 1024)]
     errors: Errors = []
     seen: dict[bytes, list[int]] = {}
-    for index, (kind, body) in enumerate(_blocks(text.encode())):
+    for index, (kind, body) in enumerate(pem_blocks(text.encode())):
         problem = _anchor_problem(kind, body)
         if problem:
             errors.append(invalid_field(path, _OMITTED, f"entry {index} {problem}"))

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
+from kubewright_apiserver.schema.amount import nanos
+from kubewright_apiserver.schema.goprint import difference
 from kubewright_apiserver.status import forbidden_field, invalid_field, not_supported, required
 from kubewright_apiserver.validation.equality import same
-from kubewright_apiserver.validation.goprint import difference
 from kubewright_apiserver.validation.labels import selector_errors
 from kubewright_apiserver.validation.metadata import created_metadata, updated_metadata
 from kubewright_apiserver.validation.names import dns_label, dns_subdomain, qualified_name
-from kubewright_apiserver.validation.quantity import nanos
 from kubewright_apiserver.validation.resources import basic_quantity, is_native, positive_quantity, resource_quantity
 from kubewright_apiserver.validation.rules import (
     Errors,

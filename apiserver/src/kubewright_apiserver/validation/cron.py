@@ -6,6 +6,8 @@ import re
 from typing import Final, NamedTuple
 from zoneinfo import ZoneInfo
 
+from kubewright_apiserver.golang import duration_problem
+
 __all__ = ["is_time_zone", "schedule_problem"]
 
 
@@ -25,18 +27,6 @@ _FIELDS: Final = (
     _Bounds(0, 6, {name: number for number, name in enumerate(_DAYS)}),
 )
 _DESCRIPTORS: Final = ("@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly")
-_DURATION_PART: Final = re.compile(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)([^0-9.]*)")
-_UNITS: Final = {
-    "ns": 1,
-    "us": 10**3,
-    "µs": 10**3,
-    "μs": 10**3,
-    "ms": 10**6,
-    "s": 10**9,
-    "m": 60 * 10**9,
-    "h": 3600 * 10**9,
-}
-_LONGEST: Final = 2**63
 
 
 class _Unreadable(ValueError):
@@ -93,23 +83,8 @@ def _read_descriptor(descriptor: str) -> None:
     if not descriptor.startswith("@every "):
         raise _Unreadable(f"unrecognized descriptor: {descriptor}")
     duration = descriptor.removeprefix("@every ")
-    if problem := _duration_problem(duration):
+    if problem := duration_problem(duration):
         raise _Unreadable(f'failed to parse duration {descriptor}: time: {problem} "{duration}"')
-
-
-def _duration_problem(duration: str) -> str:
-    rest, total = duration[1:] if duration[:1] in ("-", "+") else duration, 0.0
-    if rest == "0":
-        return ""
-    while match := _DURATION_PART.match(rest):
-        number, unit = match.groups()
-        if unit not in _UNITS:
-            return f'unknown unit "{unit}" in duration' if unit else "missing unit in duration"
-        total += float(number) * _UNITS[unit]
-        rest = rest[match.end() :]
-        if not rest:
-            return "" if total < _LONGEST else "invalid duration"
-    return "invalid duration"
 
 
 def _read_range(expression: str, bounds: _Bounds) -> None:

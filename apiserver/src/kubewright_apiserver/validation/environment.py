@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from kubewright_apiserver.schema.amount import canonical, nanos
 from kubewright_apiserver.status import FieldError, invalid_field, not_supported, required
 from kubewright_apiserver.validation.names import config_key, dns_subdomain, environment_name, masked, qualified_name
-from kubewright_apiserver.validation.quantity import canonical, nanos
 from kubewright_apiserver.validation.rules import (
     Errors,
     Object,

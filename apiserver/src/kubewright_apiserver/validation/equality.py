@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from kubewright_apiserver.data import go_fields
-from kubewright_apiserver.validation.quantity import same_quantity
+from kubewright_apiserver.schema.amount import same_quantity
 
 __all__ = ["same", "same_field"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from kubewright_apiserver.schema.goprint import printed
 from kubewright_apiserver.status import Printed, invalid_field, required
-from kubewright_apiserver.validation.goprint import printed
 from kubewright_apiserver.validation.metadata import created_metadata, updated_metadata
 from kubewright_apiserver.validation.names import dns_subdomain
 from kubewright_apiserver.validation.rules import IMMUTABLE, Errors, Object, named, qualified_errors

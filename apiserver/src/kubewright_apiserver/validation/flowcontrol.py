@@ -6,9 +6,9 @@ import math
 from collections.abc import Sequence
 from typing import Any, Final
 
+from kubewright_apiserver.schema.goprint import printed
 from kubewright_apiserver.status import duplicate, forbidden_field, invalid_field, not_supported, required
 from kubewright_apiserver.validation.equality import same
-from kubewright_apiserver.validation.goprint import printed
 from kubewright_apiserver.validation.metadata import created_metadata
 from kubewright_apiserver.validation.names import dns_label, dns_subdomain
 from kubewright_apiserver.validation.rules import Errors, Object, named, named_required

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from kubewright_apiserver.schema.goprint import printed
 from kubewright_apiserver.status import OMITTED, FieldError, duplicate, invalid_field, required
-from kubewright_apiserver.validation.goprint import printed
 from kubewright_apiserver.validation.job_policy import indexes_problem, overlap_problem
 from kubewright_apiserver.validation.metadata import updated_metadata
 from kubewright_apiserver.validation.rules import IMMUTABLE, Errors, Object, non_negative

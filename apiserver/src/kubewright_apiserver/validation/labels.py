@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from kubewright_apiserver.schema.goprint import compact, struct
 from kubewright_apiserver.status import Printed, forbidden_field, invalid_field, required
-from kubewright_apiserver.validation.goprint import compact, struct
 from kubewright_apiserver.validation.names import label_value, qualified_name
 from kubewright_apiserver.validation.rules import Errors, Object, qualified_errors
 

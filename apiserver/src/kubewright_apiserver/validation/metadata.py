@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from kubewright_apiserver.schema.goprint import compact
 from kubewright_apiserver.status import forbidden_field, invalid_field, required, too_long
-from kubewright_apiserver.validation.goprint import compact
 from kubewright_apiserver.validation.labels import label_errors
 from kubewright_apiserver.validation.names import NameRule, dns_label, generated, path_segment, qualified_name
 from kubewright_apiserver.validation.rules import Errors, Object, immutable, named, non_negative

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from kubewright_apiserver.schema.goprint import printed
 from kubewright_apiserver.status import forbidden_field, invalid_field, not_supported, required
 from kubewright_apiserver.validation.address import (
     canonical_cidr_errors,
@@ -13,7 +14,6 @@ from kubewright_apiserver.validation.address import (
     family,
     parse_cidr,
 )
-from kubewright_apiserver.validation.goprint import printed
 from kubewright_apiserver.validation.labels import selector_errors
 from kubewright_apiserver.validation.metadata import created_metadata, updated_metadata
 from kubewright_apiserver.validation.names import dns_subdomain, path_segment, port_name, port_number

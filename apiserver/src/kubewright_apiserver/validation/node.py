@@ -6,9 +6,9 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
+from kubewright_apiserver.schema.goprint import printed
 from kubewright_apiserver.status import FieldError, duplicate, forbidden_field, invalid_field, required
 from kubewright_apiserver.validation.address import cidr_errors, is_dual_stack
-from kubewright_apiserver.validation.goprint import printed
 from kubewright_apiserver.validation.labels import label_errors
 from kubewright_apiserver.validation.metadata import (
     created_metadata,

@@ -6,10 +6,10 @@ import posixpath
 from typing import Final
 
 from kubewright_apiserver.data import internal_types
+from kubewright_apiserver.schema.goprint import difference, printed
 from kubewright_apiserver.status import forbidden_field, invalid_field, not_supported, required
 from kubewright_apiserver.validation.claim import VOLUME_MODES, access_modes
 from kubewright_apiserver.validation.equality import same
-from kubewright_apiserver.validation.goprint import difference, printed
 from kubewright_apiserver.validation.metadata import created_metadata, updated_metadata
 from kubewright_apiserver.validation.names import dns_label, dns_subdomain
 from kubewright_apiserver.validation.resources import basic_quantity, positive_quantity

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Final
 
-from kubewright_apiserver.defaulting.quantity import Amount, added, amount_of, greater, printed
+from kubewright_apiserver.schema.amount import Amount, added, amount_of, canonical, greater, nanos, printed
 from kubewright_apiserver.status import forbidden_field, invalid_field
-from kubewright_apiserver.validation.quantity import canonical, nanos
 from kubewright_apiserver.validation.resources import pod_resource_name, requirements
 from kubewright_apiserver.validation.rules import Errors, Object
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from kubewright_apiserver.schema.goprint import printed
 from kubewright_apiserver.status import FieldError, duplicate, forbidden_field, invalid_field, required
 from kubewright_apiserver.validation.container import Surroundings, containers, ephemeral_containers, init_containers
-from kubewright_apiserver.validation.goprint import printed
 from kubewright_apiserver.validation.labels import label_errors
 from kubewright_apiserver.validation.names import between, dns_label, dns_subdomain, qualified_name
 from kubewright_apiserver.validation.pod_network import dns_config, host_alias, host_network_ports, hostname_override

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from kubewright_apiserver.schema.goprint import printed
 from kubewright_apiserver.status import duplicate, forbidden_field, invalid_field, not_supported, required, too_long
 from kubewright_apiserver.validation.address import ip_errors, is_dual_stack
-from kubewright_apiserver.validation.goprint import printed
 from kubewright_apiserver.validation.metadata import updated_metadata
 from kubewright_apiserver.validation.names import between, dns_subdomain
 from kubewright_apiserver.validation.pod_update import updated_annotations

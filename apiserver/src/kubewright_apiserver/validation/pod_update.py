@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
+from kubewright_apiserver.schema.goprint import difference, printed
 from kubewright_apiserver.status import FieldError, forbidden_field, invalid_field, required
 from kubewright_apiserver.validation.equality import same
-from kubewright_apiserver.validation.goprint import difference, printed
 from kubewright_apiserver.validation.metadata import updated_metadata
 from kubewright_apiserver.validation.names import between
 from kubewright_apiserver.validation.pod import MIRROR, pod_metadata_and_spec, specific_annotations

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from kubewright_apiserver.schema.goprint import printed
 from kubewright_apiserver.status import invalid_field
-from kubewright_apiserver.validation.goprint import printed
 from kubewright_apiserver.validation.labels import selector_errors
 from kubewright_apiserver.validation.percentage import at_most_all, number_or_percent
 from kubewright_apiserver.validation.rules import Errors, Object, enumerated_if_set, non_negative

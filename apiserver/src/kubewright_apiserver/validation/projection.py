@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from kubewright_apiserver.schema.goprint import printed
 from kubewright_apiserver.status import forbidden_field, invalid_field, not_supported, required, too_long
 from kubewright_apiserver.validation.environment import VOLUME_FIELDS, field_reference, resource_reference
-from kubewright_apiserver.validation.goprint import printed
 from kubewright_apiserver.validation.labels import printed_selector, selector_errors
 from kubewright_apiserver.validation.names import qualified_name
 from kubewright_apiserver.validation.rules import Errors, Object, local_path, named, needed

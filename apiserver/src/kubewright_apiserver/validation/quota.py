@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from kubewright_apiserver.schema.amount import canonical, millis, nanos, whole
+from kubewright_apiserver.schema.goprint import printed
 from kubewright_apiserver.status import duplicate, forbidden_field, invalid_field, required
-from kubewright_apiserver.validation.goprint import printed
 from kubewright_apiserver.validation.metadata import created_metadata, updated_metadata
 from kubewright_apiserver.validation.names import dns_subdomain, qualified_name
-from kubewright_apiserver.validation.quantity import canonical, millis, nanos, whole
 from kubewright_apiserver.validation.resources import (
     container_resource_name,
     is_overcommittable,

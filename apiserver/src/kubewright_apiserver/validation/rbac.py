@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from kubewright_apiserver.schema.goprint import printed
 from kubewright_apiserver.status import Printed, invalid_field, not_supported, required
-from kubewright_apiserver.validation.goprint import printed
 from kubewright_apiserver.validation.labels import selector_errors
 from kubewright_apiserver.validation.metadata import created_metadata, updated_metadata
 from kubewright_apiserver.validation.names import dns_subdomain, path_segment

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from kubewright_apiserver.schema.goprint import compact, printed
 from kubewright_apiserver.status import invalid_field, not_supported, required
-from kubewright_apiserver.validation.goprint import compact, printed
 from kubewright_apiserver.validation.metadata import (
     created_metadata,
     generic_metadata,

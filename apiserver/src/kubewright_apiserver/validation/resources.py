@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 from typing import Final
 
+from kubewright_apiserver.schema.amount import canonical, is_quantity, millis, nanos, whole
 from kubewright_apiserver.status import FieldError, duplicate, forbidden_field, invalid_field, not_supported, required
 from kubewright_apiserver.validation.names import qualified_name
-from kubewright_apiserver.validation.quantity import canonical, is_quantity, millis, nanos, whole
 from kubewright_apiserver.validation.rules import Errors, Object, dns_label_errors, named
 
 __all__ = [

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from kubewright_apiserver.schema.goprint import printed
 from kubewright_apiserver.status import invalid_field, not_supported, required
-from kubewright_apiserver.validation.goprint import printed
 from kubewright_apiserver.validation.labels import selector_requirement
 from kubewright_apiserver.validation.rules import Errors, Object
 

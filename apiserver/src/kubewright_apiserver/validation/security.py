@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
+from kubewright_apiserver.schema.goprint import compact, printed
 from kubewright_apiserver.status import duplicate, forbidden_field, invalid_field, not_supported, required, too_long
-from kubewright_apiserver.validation.goprint import compact, printed
 from kubewright_apiserver.validation.names import between, dns_subdomain
 from kubewright_apiserver.validation.rules import Errors, Object, enumerated_if_set, named, relative_path
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from kubewright_apiserver.schema.goprint import printed
 from kubewright_apiserver.status import duplicate, forbidden_field, invalid_field, not_supported, required
 from kubewright_apiserver.validation.address import cidr_errors, endpoint_ip, ip_errors, is_ip
 from kubewright_apiserver.validation.container import PROTOCOLS
-from kubewright_apiserver.validation.goprint import printed
 from kubewright_apiserver.validation.handler import port_number_or_name
 from kubewright_apiserver.validation.labels import label_errors
 from kubewright_apiserver.validation.metadata import created_metadata, updated_metadata

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from kubewright_apiserver.schema.goprint import printed
 from kubewright_apiserver.status import duplicate, forbidden_field, invalid_field, not_supported, required, too_long
-from kubewright_apiserver.validation.goprint import printed
 from kubewright_apiserver.validation.labels import printed_selector, same_selector, selector_errors
 from kubewright_apiserver.validation.metadata import created_metadata, updated_metadata
 from kubewright_apiserver.validation.names import dns_subdomain, qualified_name

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from kubewright_apiserver.conversion import converted, stored_version
 from kubewright_apiserver.status import FieldError, Refusal, invalid
 from kubewright_apiserver.validation.kinds import KINDS, Rules
 from kubewright_apiserver.validation.metadata import common_errors, generic_metadata, generic_update
@@ -69,6 +70,7 @@ def validate_subresource_update(
     The object is the old one with that part changed, and with what else the write may change.
     """
     rules = _rules(group, kind, obj)
+    obj, old = _internal(group, version, kind, obj), _internal(group, version, kind, old)
     updated = rules.subresources.get(subresource, generic_update)
     return common_errors(obj, old, rules.namespaced) + updated(obj, old)
 
@@ -88,12 +90,7 @@ def _rules(group: str, kind: str, obj: Object) -> Rules:
 
 
 def _internal(group: str, version: str, kind: str, obj: Object) -> Object:
-    """The object as the rules know it: an autoscaler of version 1 says in one number what version 2 calls a metric."""
-    if (group, version, kind) != ("autoscaling", "v1", "HorizontalPodAutoscaler"):
-        return obj
-    spec = {name: value for name, value in obj["spec"].items() if name != "targetCPUUtilizationPercentage"}
-    share = obj["spec"].get("targetCPUUtilizationPercentage")
-    if share is not None:
-        target = {"type": "Utilization", "averageUtilization": share}
-        spec["metrics"] = [{"type": "Resource", "resource": {"name": "cpu", "target": target}}]
-    return {**obj, "spec": spec}
+    """The object as the rules know it: in the version that is stored. Only Events have rules for each group."""
+    named = f"{group}/{version}"
+    stored = named if kind == "Event" else stored_version(named, kind)
+    return obj if stored == named else converted({**obj, "apiVersion": named, "kind": kind}, stored)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from kubewright_apiserver.data import go_fields
+from kubewright_apiserver.schema.amount import nanos
 from kubewright_apiserver.status import (
     duplicate,
     forbidden_field,
@@ -21,7 +22,6 @@ from kubewright_apiserver.validation.labels import label_errors
 from kubewright_apiserver.validation.metadata import annotation_errors
 from kubewright_apiserver.validation.names import between, dns_subdomain
 from kubewright_apiserver.validation.projection import downward_files, key_to_path, mode, projected
-from kubewright_apiserver.validation.quantity import nanos
 from kubewright_apiserver.validation.rules import (
     Errors,
     Object,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
+from kubewright_apiserver.schema.goprint import printed
 from kubewright_apiserver.status import FieldError, forbidden_field, invalid_field, not_supported, required
 from kubewright_apiserver.validation.claim import claim_spec
 from kubewright_apiserver.validation.equality import same
-from kubewright_apiserver.validation.goprint import printed
 from kubewright_apiserver.validation.labels import (
     is_empty,
     printed_selector,

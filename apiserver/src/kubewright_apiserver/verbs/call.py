@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from kubewright_apiserver.defaulting import Context
 from kubewright_apiserver.engine import Engine
-from kubewright_apiserver.path import Address
+from kubewright_apiserver.path import Address, is_true
 from kubewright_apiserver.registry import Served
-from kubewright_apiserver.status import FieldError, Refusal, invalid, invalid_field, not_supported
+from kubewright_apiserver.status import FieldError, bad_request, invalid, invalid_field, not_supported
 
 __all__ = ["Call", "Reply"]
 
 _VALIDATIONS: Final = ("Ignore", "Strict", "Warn")
+_LONGEST_MANAGER: Final = 128
+_NUMBER: Final = re.compile("[+-]?[0-9]+")
+_MOST_DIGITS: Final = 1000
+_BEYOND: Final = 2**64
 
 
 class Reply:
@@ -55,7 +60,11 @@ class Call:
         self.user: str = user
         self.warnings: list[str] = []
         self.accept: str = ""
-        """``""`` for whole objects, ``metadata`` for PartialObjectMetadata."""
+        """``""`` for whole objects, else the version of PartialObjectMetadata that is shown of them."""
+        self.table: str = ""
+        """The version of the table that is shown of objects, empty if none is asked for."""
+        self.is_protobuf: bool = False
+        """Whether what is read is answered in protobuf; what is written is turned into that later."""
 
     @property
     def key(self) -> str:
@@ -69,16 +78,20 @@ class Call:
 
     def flag(self, name: str) -> bool:
         """A query parameter that is true or false."""
-        return self.parameter(name).lower() in ("true", "1", "t")
+        values = self.query.get(name)
+        return is_true(values[0]) if values else False
 
     def number(self, name: str) -> int:
-        """A query parameter that is a whole number, 0 if absent."""
-        text = self.parameter(name)
-        try:
-            return int(text) if text else 0
-        except ValueError:
-            why = f'strconv.ParseInt: parsing "{text}": invalid syntax'
-            raise Refusal(400, "BadRequest", why) from None
+        """A query parameter that is a whole number of 64 bits, 0 if absent."""
+        values = self.query.get(name)
+        if not values:
+            return 0
+        is_number = _NUMBER.fullmatch(values[0])
+        number = int(values[0]) if is_number and len(values[0]) < _MOST_DIGITS else _BEYOND
+        if is_number and -(2**63) <= number < 2**63:
+            return number
+        why = "value out of range" if is_number else "invalid syntax"
+        raise bad_request(f'strconv.ParseInt: parsing "{values[0]}": {why}')
 
     @property
     def is_dry_run(self) -> bool:
@@ -88,7 +101,7 @@ class Call:
     @property
     def manager(self) -> str:
         """Who owns what this call writes: as it says, or the first word of its User-Agent."""
-        return self.parameter("fieldManager") or self.headers.get("user-agent", "").split("/")[0][:128]
+        return self.parameter("fieldManager") or _manager_in(self.headers.get("user-agent", ""))
 
     def check_write_options(self, kind: str) -> None:
         """Refuse unknown values of dryRun, fieldValidation and fieldManager; ``kind`` is CreateOptions and the like."""
@@ -129,15 +142,28 @@ class Call:
 
     def context(self) -> Context:
         """What strategies know of this request."""
-        return Context(now=self.engine.timestamp(), new_uid=self.engine.new_uid, username=self.user)
+        return Context(
+            now=self.engine.timestamp(), new_uid=self.engine.new_uid, username=self.user, warnings=self.warnings
+        )
 
     def conflict_name(self) -> tuple[str, str, str]:
         """Group, plural and name, as refusals take them."""
         return self.served.group, self.served.plural, self.address.name
 
 
+def _manager_in(agent: str) -> str:
+    """What comes before the first slash of a User-Agent: its printable letters, as many as fit into 128 bytes."""
+    name = agent.partition("/")[0]
+    if name.isascii() and name.isprintable():
+        return name[:_LONGEST_MANAGER]
+    # Headers come with bytes that are no UTF-8 as surrogates.
+    text = name.encode(errors="surrogateescape").decode(errors="replace")
+    printable = "".join(filter(str.isprintable, text))
+    return printable.encode()[:_LONGEST_MANAGER].decode(errors="ignore")
+
+
 def _manager_errors(manager: str) -> list[FieldError]:
-    if len(manager.encode()) > 128:
+    if len(manager.encode()) > _LONGEST_MANAGER:
         return [FieldError("Too long", "fieldManager", "may not be more than 128 bytes")]
     bad = next((index for index, letter in enumerate(manager) if not letter.isprintable()), None)
     if bad is None:

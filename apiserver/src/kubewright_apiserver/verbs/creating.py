@@ -8,14 +8,17 @@ from kubewright_apiserver.body import read_body
 from kubewright_apiserver.patch import track
 from kubewright_apiserver.registry.behaviour import Behaviour
 from kubewright_apiserver.registry.behaviours import behaviour_of
-from kubewright_apiserver.status import already_exists, invalid
-from kubewright_apiserver.store import Stale
+from kubewright_apiserver.status import Refusal, already_exists, forbidden
+from kubewright_apiserver.store import Row, Stale
+from kubewright_apiserver.validation import refusal
 from kubewright_apiserver.verbs.admission import admit_create
 from kubewright_apiserver.verbs.call import Call, Reply
 from kubewright_apiserver.verbs.metadata import check_place, merge_owners, name_generated, stamp, wipe
-from kubewright_apiserver.verbs.rendering import rendered, shown
+from kubewright_apiserver.verbs.rendering import rendered, shown_stored
+from kubewright_apiserver.verbs.reviewing import ACCESS_REVIEWS, reviewed
+from kubewright_apiserver.verbs.storing import put_object
 
-__all__ = ["create_object", "decoded", "stored_new"]
+__all__ = ["create_object", "decoded", "stored_new", "tracked"]
 
 _NAME_ATTEMPTS: Final = 8
 
@@ -26,11 +29,27 @@ async def create_object(call: Call) -> Reply:
     behaviour = behaviour_of(call.served)
     obj = decoded(call, behaviour)
     check_place(call, obj, name="")
+    if "create" not in call.served.verbs:
+        why = "create not allowed while custom resource definition is terminating"
+        raise forbidden(call.served.group, call.served.plural, obj["metadata"].get("name", ""), why)
     wipe(obj["metadata"])
     merge_owners(call, obj["metadata"])
-    endpoint = behaviour.endpoint("")
-    track(None, obj, endpoint=endpoint, manager=call.manager, now=call.engine.timestamp())
+    tracked(call, behaviour, None, obj)
+    if call.served.plural in ACCESS_REVIEWS and call.served.crd is None:
+        return reviewed(call, behaviour, obj)
     return await stored_new(call, behaviour, obj)
+
+
+def tracked(call: Call, behaviour: Behaviour, live: dict[str, Any] | None, obj: dict[str, Any]) -> None:
+    """Let the call's manager own what it changed."""
+    endpoint = behaviour.endpoint(call.address.subresource)
+    view = behaviour.viewed(obj)
+    track(live, view, endpoint=endpoint, manager=call.manager, now=call.engine.timestamp())
+    if view is obj:
+        return
+    obj["metadata"].pop("managedFields", None)
+    if "managedFields" in view["metadata"]:
+        obj["metadata"]["managedFields"] = view["metadata"]["managedFields"]
 
 
 def decoded(call: Call, behaviour: Behaviour) -> dict[str, Any]:
@@ -43,6 +62,7 @@ def decoded(call: Call, behaviour: Behaviour) -> dict[str, Any]:
 
 async def stored_new(call: Call, behaviour: Behaviour, obj: dict[str, Any]) -> Reply:
     """Admit, stamp, validate and store an object that is new."""
+    obj = behaviour.internal(obj)
     admit_create(call, obj)
     metadata = obj["metadata"]
     is_generated = name_generated(call.engine, metadata)
@@ -51,7 +71,7 @@ async def stored_new(call: Call, behaviour: Behaviour, obj: dict[str, Any]) -> R
         behaviour.prepare_create(obj, call)
         errors = behaviour.validate_create(obj)
         if errors:
-            raise invalid(call.served.group, call.served.kind, metadata.get("name", ""), errors)
+            raise refusal(call.served.group, call.served.kind, metadata.get("name", ""), errors)
         call.warnings += behaviour.warnings(obj, None)
         return await _put_new(call, behaviour, obj, is_generated=is_generated)
 
@@ -62,17 +82,28 @@ async def _put_new(call: Call, behaviour: Behaviour, obj: dict[str, Any], *, is_
     for _ in range(_NAME_ATTEMPTS):
         key = key_of(call, metadata["name"])
         if call.is_dry_run and table.get(key) is None:
-            return Reply(201, shown(behaviour.to_storage(obj), call.accept))
+            return Reply(201, shown_stored(behaviour.to_storage(obj), call.served, call.accept))
         try:
-            row = await call.engine.store.put(table.name, key, behaviour.to_storage(obj), expected=0)
-        except Stale:
+            row = await put_object(call, table.name, key, behaviour.to_storage(obj), expected=0)
+        except Stale as stale:
             if not is_generated:
-                break
+                raise _taken(call, metadata["name"], stale.current) from None
             metadata["name"] = ""
             name_generated(call.engine, metadata)
         else:
+            if behaviour.has_consequences:
+                await behaviour.follow(obj, None, call)
             return Reply(201, rendered(row, call.served, call.accept))
     raise already_exists(call.served.group, call.served.plural, metadata["name"])
+
+
+def _taken(call: Call, name: str, current: Row | None) -> Refusal:
+    """409: the name is taken, perhaps by an object that is about to go."""
+    refusal = already_exists(call.served.group, call.served.plural, name)
+    if current is None or "deletionTimestamp" not in current.obj["metadata"]:
+        return refusal
+    message = f"object is being deleted: {refusal.message}"
+    return Refusal(refusal.code, refusal.reason, message, details=refusal.details)
 
 
 def key_of(call: Call, name: str) -> str:

@@ -5,8 +5,13 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
-from kubewright_apiserver.body import read_body
+from kubewright_apiserver.body import read_options
+from kubewright_apiserver.json_tree import MalformedJson, read_tree
 from kubewright_apiserver.registry.behaviours import behaviour_of
+from kubewright_apiserver.schema.decoding import read_message
+from kubewright_apiserver.schema.go_types import go_type_of
+from kubewright_apiserver.schema.identity import Identity, identity_in, with_defaults
+from kubewright_apiserver.schema.mismatch import Undecodable, read_strictly
 from kubewright_apiserver.status import (
     FieldError,
     bad_request,
@@ -19,12 +24,13 @@ from kubewright_apiserver.status import (
 from kubewright_apiserver.store import Row, Stale
 from kubewright_apiserver.verbs.admission import admit_delete
 from kubewright_apiserver.verbs.call import Call, Reply
-from kubewright_apiserver.verbs.reading import selection_for
-from kubewright_apiserver.verbs.rendering import listed, object_at, rendered, shown
-from kubewright_apiserver.verbs.revisions import check_list_options
+from kubewright_apiserver.verbs.reading import found_rows
+from kubewright_apiserver.verbs.rendering import internal_at, listed, rendered, shown_stored
 
-__all__ = ["DeleteOptions", "delete_collection", "delete_object", "delete_row", "options_in"]
+__all__ = ["DeleteOptions", "check_preconditions", "delete_collection", "delete_object", "delete_row", "options_in"]
 
+_OPTIONS: Final = Identity("meta.k8s.io", "v1", "DeleteOptions")
+_OPTIONS_TYPE: Final = "io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions"
 _ORPHAN: Final = "orphan"
 _FOREGROUND: Final = "foregroundDeletion"
 _JOB_WARNING: Final = (
@@ -62,37 +68,35 @@ class DeleteOptions:
 
 def options_in(call: Call) -> DeleteOptions:
     """The options in the body, or else in the query."""
-    if call.body:
-        body = read_body(call.body, call.headers.get("content-type", ""), "DeleteOptions")
-        options = DeleteOptions(_checked_document(body.value))
-    else:
-        options = DeleteOptions(_from_query(call))
+    options = DeleteOptions(_from_body(call) if call.body else _from_query(call))
     options.check()
     return options
 
 
-def _checked_document(document: Any) -> dict[str, Any]:
-    if not isinstance(document, dict):
-        raise bad_request("couldn't get version/kind; json parse error: json: cannot unmarshal into Go value")
-    kind, version = document.get("kind", "DeleteOptions"), document.get("apiVersion", "v1")
-    if kind != "DeleteOptions":
-        raise bad_request(
-            f'no kind "{kind}" is registered for version "{version}" in scheme "pkg/runtime/scheme.go:111"'
-        )
-    if not isinstance(document.get("gracePeriodSeconds", 0), int):
-        got = "string" if isinstance(document["gracePeriodSeconds"], str) else "number"
-        why = f"json: cannot unmarshal {got} into Go struct field DeleteOptions.gracePeriodSeconds of type int64"
-        raise bad_request(why)
-    return document
+def _from_body(call: Call) -> dict[str, Any]:
+    body = read_options(call.body, call.headers.get("content-type", ""))
+    try:
+        identity = with_defaults(identity_in(body.value), _OPTIONS)
+        if identity.kind != _OPTIONS.kind:
+            of = f'no kind "{identity.kind}" is registered for version "{identity.group_version}"'
+            raise Undecodable(f'{of} in scheme "pkg/runtime/scheme.go:111"')
+        if body.message is not None:
+            return read_message(body, go_type_of(_OPTIONS_TYPE))
+        document: dict[str, Any] | None = read_strictly(read_tree(body.json), go_type_of(_OPTIONS_TYPE))[0]
+    except Undecodable as error:
+        raise bad_request(str(error)) from None
+    except MalformedJson as error:
+        raise bad_request(f"couldn't get version/kind; json parse error: {error}") from None
+    return document or {}
 
 
 def _from_query(call: Call) -> dict[str, Any]:
     document: dict[str, Any] = {"dryRun": list(call.query.get("dryRun", ()))}
-    if call.parameter("gracePeriodSeconds"):
+    if "gracePeriodSeconds" in call.query:
         document["gracePeriodSeconds"] = call.number("gracePeriodSeconds")
     if call.parameter("propagationPolicy"):
         document["propagationPolicy"] = call.parameter("propagationPolicy")
-    if call.parameter("orphanDependents"):
+    if "orphanDependents" in call.query:
         document["orphanDependents"] = call.flag("orphanDependents")
     return document
 
@@ -127,6 +131,25 @@ async def delete_row(call: Call, row: Row, options: DeleteOptions) -> Reply:
             row = found
 
 
+def check_preconditions(options: DeleteOptions, group: str, kind: str, metadata: dict[str, Any]) -> None:
+    """Refuse if the object is not the one, or not in the state, that the client means."""
+    wanted = options.preconditions
+    named = (group, kind, metadata["name"])
+    uid, version = wanted.get("uid"), wanted.get("resourceVersion")
+    if uid is not None and uid != metadata["uid"]:
+        why = (
+            f"the UID in the precondition ({uid}) does not match the UID in record ({metadata['uid']}). "
+            "The object might have been deleted and then recreated"
+        )
+        raise conflict(*named, why)
+    if version is not None and version != metadata["resourceVersion"]:
+        why = (
+            f"the ResourceVersion in the precondition ({version}) does not match the ResourceVersion in record "
+            f"({metadata['resourceVersion']}). The object might have been modified"
+        )
+        raise conflict(*named, why)
+
+
 class _Deletion:
     """One attempt to delete a stored state of an object."""
 
@@ -135,13 +158,13 @@ class _Deletion:
         self._row = row
         self._options = options
         self._behaviour = behaviour_of(call.served)
-        self._obj = object_at(row, call.served)
+        self._obj = internal_at(row, call.served)
         self._metadata: dict[str, Any] = self._obj["metadata"]
         self._is_dry = bool(options.dry_run)
 
     async def carry_out(self) -> Reply:
         admit_delete(self._call, self._obj)
-        self._check_preconditions()
+        check_preconditions(self._options, self._call.served.group, self._call.served.kind, self._metadata)
         if self._behaviour.begin_deletion(self._obj, self._call.engine.timestamp()):
             return await self._pend()
         grace = self._grace()
@@ -155,26 +178,11 @@ class _Deletion:
             return await self._pend()
         if self._metadata.get("finalizers") or self._metadata["deletionGracePeriodSeconds"] > 0:
             return await self._pend()
+        if self._is_dry and self._behaviour.strategy.returns_deleted:
+            return await self._pend()
         # A deletion without grace of what could have one is told in two steps, as watchers know it.
         row = await self._put()
         return await self._end(row)
-
-    def _check_preconditions(self) -> None:
-        wanted = self._options.preconditions
-        named = (self._call.served.group, self._call.served.kind, self._metadata["name"])
-        uid, version = wanted.get("uid"), wanted.get("resourceVersion")
-        if uid is not None and uid != self._metadata["uid"]:
-            why = (
-                f"the UID in the precondition ({uid}) does not match the UID in record ({self._metadata['uid']}). "
-                "The object might have been deleted and then recreated"
-            )
-            raise conflict(*named, why)
-        if version is not None and version != str(self._row.rev):
-            why = (
-                f"the ResourceVersion in the precondition ({version}) does not match the ResourceVersion in record "
-                f"({self._row.rev}). The object might have been modified"
-            )
-            raise conflict(*named, why)
 
     def _grace(self) -> str:
         """``none`` for kinds and states without a grace, ``pending`` if it runs already, ``set`` if it begins now."""
@@ -257,8 +265,9 @@ class _Deletion:
 
     async def _pend(self) -> Reply:
         if self._is_dry:
-            return Reply(200, shown(self._obj, self._call.accept))
-        if self._obj == object_at(self._row, self._call.served):
+            stored = self._behaviour.to_storage(self._obj)
+            return Reply(200, shown_stored(stored, self._call.served, self._call.accept))
+        if self._obj == internal_at(self._row, self._call.served):
             return self._reply(self._row, is_gone=False)
         return self._reply(await self._put(), is_gone=False)
 
@@ -271,9 +280,11 @@ class _Deletion:
     async def _end(self, row: Row) -> Reply:
         if self._is_dry:
             return self._reply(row, is_gone=True)
-        stored = self._behaviour.to_storage(object_at(row, self._call.served))
+        stored = self._behaviour.to_storage(internal_at(row, self._call.served))
         gone = await self._call.engine.store.delete(row.table, row.key, stored, expected=row.rev)
         self._behaviour.forget(self._obj, self._call)
+        if self._behaviour.has_consequences:
+            await self._behaviour.follow(None, self._obj, self._call)
         return self._reply(gone, is_gone=True)
 
     def _reply(self, row: Row, *, is_gone: bool) -> Reply:
@@ -290,17 +301,10 @@ def _success(call: Call, metadata: dict[str, Any]) -> dict[str, Any]:
 
 
 async def delete_collection(call: Call) -> Reply:
-    """Delete every object that matches; the list of them as they were."""
-    check_list_options(call)
+    """Delete every object that matches, or a page of them; the list of them as they were."""
     options = options_in(call)
-    selection = selection_for(call)
-    prefix = f"{call.address.namespace}/" if call.address.namespace else ""
-    rows = [row for row in call.engine.table(call.served).list(prefix).rows if selection.matches(row.obj)]
-    deleted: list[Row] = []
+    rows, metadata = await found_rows(call)
     for row in rows:
-        name = row.obj["metadata"]["name"]
-        single = call.at(call.address._replace(name=name))
+        single = call.at(call.address._replace(name=row.obj["metadata"]["name"]))
         await delete_row(single, row, options)
-        deleted.append(row)
-    metadata = {"resourceVersion": str(call.engine.store.rev)}
-    return Reply(200, listed(deleted, call.served, call.accept, metadata))
+    return Reply(200, listed(rows, call.served, call.accept, metadata))

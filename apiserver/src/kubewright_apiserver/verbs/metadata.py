@@ -4,13 +4,26 @@ from __future__ import annotations
 
 from typing import Any
 
+import orjson
+
 from kubewright_apiserver.engine import Engine
 from kubewright_apiserver.status import bad_request, internal_error
 from kubewright_apiserver.verbs.call import Call
 
-__all__ = ["check_place", "merge_owners", "name_generated", "stamp", "wipe"]
+__all__ = ["check_name", "check_place", "merge_owners", "name_generated", "read_version", "stamp", "wipe"]
 
 _LONGEST_PREFIX = 58
+
+
+def check_name(name: str) -> None:
+    """Refuse a name in an address that could never be one."""
+    if name in (".", ".."):
+        why = f"may not be '{name}'"
+    elif "%" in name:
+        why = "may not contain '%'"
+    else:
+        return
+    raise bad_request(f'Name parameter invalid: "{name}": {why}')
 
 
 def check_place(call: Call, obj: dict[str, Any], *, name: str) -> None:
@@ -19,13 +32,12 @@ def check_place(call: Call, obj: dict[str, Any], *, name: str) -> None:
     if name:
         found = metadata.get("name", "")
         if not found:
-            metadata["name"] = name
-        elif found != name:
+            raise bad_request(f"the name of the object ({name} based on URL) was undeterminable: name must be provided")
+        if found != name:
             raise bad_request(f"the name of the object ({found}) does not match the name on the URL ({name})")
     wanted = call.address.namespace
     if not call.served.namespaced:
-        if metadata.get("namespace"):
-            raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
+        metadata.pop("namespace", None)
         return
     found = metadata.get("namespace", "")
     if found and found != wanted:
@@ -40,6 +52,17 @@ def name_generated(engine: Engine, metadata: dict[str, Any]) -> bool:
         return False
     metadata["name"] = prefix[:_LONGEST_PREFIX] + engine.suffix()
     return True
+
+
+def read_version(text: str) -> int:
+    """The resourceVersion in an object as a number, 0 if there is none; refuses what is none, as the server's fault."""
+    if not text:
+        return 0
+    if not (text.isascii() and text.isdigit()):
+        raise internal_error(f'strconv.ParseUint: parsing "{text}": invalid syntax')
+    if int(text) >> 64:
+        raise internal_error(f'strconv.ParseUint: parsing "{text}": value out of range')
+    return int(text)
 
 
 def stamp(engine: Engine, metadata: dict[str, Any], *, has_generation: bool) -> None:
@@ -64,14 +87,16 @@ def merge_owners(call: Call, metadata: dict[str, Any]) -> None:
     owners = metadata.get("ownerReferences")
     if not owners or len(owners) < 2:
         return
-    kept: list[Any] = []
+    kept: dict[bytes, Any] = {}
+    twice = ""
     for owner in owners:
-        if owner not in kept:
-            kept.append(owner)
+        if kept.setdefault(orjson.dumps(owner, option=orjson.OPT_SORT_KEYS), owner) is not owner:
+            twice = twice or owner["uid"]
     if len(kept) < len(owners):
-        twice = next(owner["uid"] for index, owner in enumerate(owners) if owner in owners[:index])
-        metadata["ownerReferences"] = kept
+        metadata["ownerReferences"] = list(kept.values())
+        when = " after mutating admission happens" if call.method == "PATCH" else ""
         call.warnings.append(
-            ".metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and "
-            f"may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: {twice}"
+            f".metadata.ownerReferences contains duplicate entries{when}; "
+            "API server dedups owner references in 1.20+, and may reject such requests as early as 1.24; "
+            f"please fix your requests; duplicate UID(s) observed: {twice}"
         )

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from kubewright_apiserver.body import patch_format, read_apply_body
+from kubewright_apiserver.golang import go_text
 from kubewright_apiserver.patch import (
     Conflicts,
+    Endpoint,
     TypedError,
     apply,
     apply_json_patch,
@@ -19,9 +21,9 @@ from kubewright_apiserver.patch import (
     rejected,
     rejected_text,
 )
-from kubewright_apiserver.patch.printed import as_text
 from kubewright_apiserver.registry.behaviour import Behaviour
 from kubewright_apiserver.registry.behaviours import behaviour_of
+from kubewright_apiserver.schema.decoding import Decoded, refuse_repeated_keys
 from kubewright_apiserver.schema.mismatch import Undecodable
 from kubewright_apiserver.schema.node import Node
 from kubewright_apiserver.schema.strictness import strict_message, warnings_of
@@ -29,22 +31,24 @@ from kubewright_apiserver.status import (
     FieldError,
     Refusal,
     bad_request,
+    conflict,
     forbidden_field,
     internal_error,
     invalid,
     required,
 )
 from kubewright_apiserver.verbs.call import Call, Reply
+from kubewright_apiserver.verbs.creating import tracked
 from kubewright_apiserver.verbs.metadata import check_place, merge_owners
-from kubewright_apiserver.verbs.updating import change_object, tracked
+from kubewright_apiserver.verbs.updating import change_object
 
-__all__ = ["patch_object", "patcher"]
+__all__ = ["applied_to", "check_patch_options", "intent_in", "patch_object", "patched_object", "patcher"]
 
 
 async def patch_object(call: Call) -> Reply:
     """Change the object at the call's address by the patch in the body."""
     kind = patch_format(call.headers.get("content-type", ""), is_custom=call.served.crd is not None)
-    _check_options(call, kind)
+    check_patch_options(call, kind)
     behaviour = behaviour_of(call.served)
     if kind == "apply":
         return await _apply(call, behaviour)
@@ -52,8 +56,7 @@ async def patch_object(call: Call) -> Reply:
     def changed(live: dict[str, Any] | None) -> dict[str, Any]:
         assert live is not None
         # Read anew for each attempt: applying a strategic patch uses it up.
-        patched, repeated = patcher(call, kind, call.served.node)
-        obj = _decoded(call, behaviour, patched(live), repeated, is_strategic=kind == "strategic")
+        obj = patched_object(call, kind, call.served.node, live, behaviour.decode_patched)
         check_place(call, obj, name=call.address.name)
         merge_owners(call, obj["metadata"])
         tracked(call, behaviour, live, obj)
@@ -62,12 +65,16 @@ async def patch_object(call: Call) -> Reply:
     return await change_object(call, changed, insists=True)
 
 
-def _decoded(
-    call: Call, behaviour: Behaviour, document: Any, repeated: list[str], *, is_strategic: bool
-) -> dict[str, Any]:
-    """The object that the patch made; unknown and repeated fields are refused or warned of."""
+Decoding = Callable[[Any, Call, bool], Decoded]
+"""What reads what a patch made; the last argument is true for strategic patches."""
+
+
+def patched_object(call: Call, kind: str, node: Node, live: dict[str, Any], decode: Decoding) -> dict[str, Any]:
+    """The object that the call's patch makes of another; unknown and repeated fields are refused or warned of."""
+    patch, repeated = patcher(call, kind, node)
+    document, is_strategic = patch(live), kind == "strategic"
     try:
-        decoded = behaviour.decode_patched(document, call, is_strategic=is_strategic)
+        decoded = decode(document, call, is_strategic)
     except Undecodable as error:
         raise _rejected(call, document, str(error), is_strategic=is_strategic) from None
     told = [*repeated, *decoded.strict]
@@ -81,11 +88,12 @@ def _decoded(
 def _rejected(call: Call, document: Any, why: str, *, is_strategic: bool) -> Refusal:
     """422: of a strategic patch the patch is shown, of others what they made."""
     if is_strategic:
-        return rejected_text(as_text(read_strategic_patch(call.body)[0]), why)
+        return rejected_text(go_text(read_strategic_patch(call.body)[0]), why)
     return rejected(document, why)
 
 
-def _check_options(call: Call, kind: str) -> None:
+def check_patch_options(call: Call, kind: str) -> None:
+    """Refuse options that a kind of patch does not have, or lacks."""
     errors: list[FieldError] = []
     if kind == "apply" and not call.parameter("fieldManager"):
         errors.append(required("fieldManager", "is required for apply patch"))
@@ -110,24 +118,15 @@ def patcher(call: Call, kind: str, node: Node) -> tuple[Callable[[dict[str, Any]
 
 
 async def _apply(call: Call, behaviour: Behaviour) -> Reply:
-    intent = _intent_in(call)
+    intent = intent_in(call, call.served.group, call.served.version, call.served.kind)
 
     def applied(live: dict[str, Any] | None) -> dict[str, Any]:
-        try:
-            obj = apply(
-                live,
-                intent,
-                endpoint=behaviour.endpoint(call.address.subresource),
-                manager=call.manager,
-                force=call.flag("force"),
-                now=call.engine.timestamp(),
-                finish=behaviour.finished,
-            )
-        except Conflicts as conflicts:
-            details = {"causes": conflicts.causes}
-            raise Refusal(409, "Conflict", str(conflicts), details=details) from None
-        except TypedError as error:
-            raise internal_error(str(error)) from None
+        endpoint = behaviour.endpoint(call.address.subresource)
+        obj = applied_to(call, live, intent, endpoint, behaviour.finished)
+        check_place(call, obj, name=call.address.name)
+        if live is None and obj["metadata"].get("uid"):
+            why = f"the provided object specified uid {obj['metadata']['uid']}, and no existing object was found"
+            raise conflict(*call.conflict_name(), f"uid mismatch: {why}")
         merge_owners(call, obj["metadata"])
         return obj
 
@@ -135,17 +134,49 @@ async def _apply(call: Call, behaviour: Behaviour) -> Reply:
     return await change_object(call, applied, creates=creates, insists=True)
 
 
-def _intent_in(call: Call) -> dict[str, Any]:
-    intent: dict[str, Any] = read_apply_body(call.body).value
-    group, _, version = intent.get("apiVersion", "").rpartition("/")
-    kind = intent.get("kind", "")
-    if (group, version, kind) != (call.served.group, call.served.version, call.served.kind):
-        raise bad_request(f"invalid object type: {group}/{version}, Kind={kind}")
-    metadata = intent.setdefault("metadata", {})
-    if metadata.get("managedFields") is not None:
+def applied_to(
+    call: Call,
+    live: dict[str, Any] | None,
+    intent: dict[str, Any],
+    endpoint: Endpoint,
+    finish: Callable[[dict[str, Any]], dict[str, Any]],
+) -> dict[str, Any]:
+    """The object with an intent applied by the call's manager."""
+    try:
+        return apply(
+            live,
+            intent,
+            endpoint=endpoint,
+            manager=call.manager,
+            force=call.flag("force"),
+            now=call.engine.timestamp(),
+            finish=finish,
+        )
+    except Conflicts as conflicts:
+        details = {"causes": conflicts.causes}
+        raise Refusal(409, "Conflict", str(conflicts), details=details) from None
+    except TypedError as error:
+        raise internal_error(str(error)) from None
+
+
+def _tell_repeated(call: Call, messages: Sequence[str]) -> None:
+    """Refuse keys that come twice in the YAML of an intent, or warn of them."""
+    if messages and call.field_validation == "Strict":
+        raise refuse_repeated_keys(messages)
+    if messages and call.field_validation == "Warn":
+        call.warnings += messages
+
+
+def intent_in(call: Call, group: str, version: str, kind: str) -> dict[str, Any]:
+    """The intent in the body, which must be of that kind."""
+    body = read_apply_body(call.body)
+    _tell_repeated(call, body.yaml_duplicates)
+    intent: dict[str, Any] = body.value
+    said_group, _, said_version = intent.get("apiVersion", "").rpartition("/")
+    said_kind = intent.get("kind", "")
+    if (said_group, said_version, said_kind) != (group, version, kind):
+        raise bad_request(f"invalid object type: {said_group}/{said_version}, Kind={said_kind}")
+    metadata = intent.get("metadata")
+    if isinstance(metadata, dict) and metadata.get("managedFields") is not None:
         raise bad_request("metadata.managedFields must be nil")
-    name = metadata.get("name", "")
-    if name and name != call.address.name:
-        raise bad_request(f"the name of the object ({name}) does not match the name on the URL ({call.address.name})")
-    metadata["name"] = call.address.name
     return intent

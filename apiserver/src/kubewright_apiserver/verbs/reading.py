@@ -8,10 +8,13 @@ from kubewright_apiserver.selectors import Selection, selection_of
 from kubewright_apiserver.status import not_found
 from kubewright_apiserver.store import Row
 from kubewright_apiserver.verbs.call import Call, Reply
+from kubewright_apiserver.verbs.continuing import continue_token
+from kubewright_apiserver.verbs.messages import listed_message, rendered_message
 from kubewright_apiserver.verbs.rendering import listed, rendered
-from kubewright_apiserver.verbs.revisions import continue_token, moment_of, read_version, wait_for
+from kubewright_apiserver.verbs.revisions import moment_of, read_version, wait_for
+from kubewright_apiserver.verbs.tabling import TableView
 
-__all__ = ["get_object", "list_objects", "selection_for"]
+__all__ = ["found_rows", "get_object", "list_objects", "selection_for"]
 
 
 async def get_object(call: Call) -> Reply:
@@ -22,7 +25,10 @@ async def get_object(call: Call) -> Reply:
     row = call.engine.table(call.served).get(call.key)
     if row is None:
         raise not_found(*call.conflict_name())
-    return Reply(200, rendered(row, call.served, call.accept))
+    if call.table:
+        return Reply(200, TableView(call).of_row(row))
+    shown = rendered_message if call.is_protobuf else rendered
+    return Reply(200, shown(row, call.served, call.accept))
 
 
 def selection_for(call: Call) -> Selection:
@@ -37,6 +43,15 @@ def selection_for(call: Call) -> Selection:
 
 async def list_objects(call: Call) -> Reply:
     """The objects that match, a page of them if a limit is given."""
+    rows, metadata = await found_rows(call)
+    if call.table:
+        return Reply(200, TableView(call).of_rows(rows, metadata))
+    shown = listed_message if call.is_protobuf else listed
+    return Reply(200, shown(rows, call.served, call.accept, metadata))
+
+
+async def found_rows(call: Call) -> tuple[list[Row], dict[str, Any]]:
+    """The rows that a list is of, and what the list says of itself."""
     selection = selection_for(call)
     moment = await moment_of(call)
     store, table = call.engine.store, call.engine.table(call.served)
@@ -50,7 +65,7 @@ async def list_objects(call: Call) -> Reply:
         metadata["continue"] = continue_token(rev, rows[-1].key[len(prefix) :] if prefix else rows[-1].key)
         if selection.is_everything:
             metadata["remainingItemCount"] = remaining
-    return Reply(200, listed(rows, call.served, call.accept, metadata))
+    return rows, metadata
 
 
 def _page(table: Any, prefix: str, moment: Any, selection: Selection) -> tuple[list[Row], bool, int]:

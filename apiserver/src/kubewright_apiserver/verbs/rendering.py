@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import orjson
@@ -10,7 +11,7 @@ from kubewright_apiserver.registry import Served
 from kubewright_apiserver.registry.behaviours import behaviour_of
 from kubewright_apiserver.store import Row
 
-__all__ = ["listed", "object_at", "partial", "rendered", "shown"]
+__all__ = ["internal_at", "listed", "object_at", "partial", "rendered", "shown", "shown_stored"]
 
 
 def object_at(row: Row, served: Served) -> dict[str, Any]:
@@ -19,11 +20,17 @@ def object_at(row: Row, served: Served) -> dict[str, Any]:
     return behaviour_of(served).from_storage(obj)
 
 
+def internal_at(row: Row, served: Served) -> dict[str, Any]:
+    """The object of a row as strategies and rules know it, fresh."""
+    obj: dict[str, Any] = orjson.loads(row.value)
+    return behaviour_of(served).internal_from_storage(obj)
+
+
 def rendered(row: Row, served: Served, representation: str = "") -> bytes:
     """The object of a row as JSON in the representation that was asked for; made once for each row."""
     if not representation and behaviour_of(served).is_stored_as_served:
         return row.value
-    key = (served.api_version, representation)
+    key = (served, representation)
     found: bytes | None = row.memo.get(key)
     if found is None:
         found = row.memo[key] = orjson.dumps(_represented(row, served, representation))
@@ -31,34 +38,50 @@ def rendered(row: Row, served: Served, representation: str = "") -> bytes:
 
 
 def _represented(row: Row, served: Served, representation: str) -> dict[str, Any]:
-    if representation == "metadata":
-        return partial(row.obj)
-    return object_at(row, served)
+    return partial(row.obj, representation) if representation else object_at(row, served)
 
 
-def partial(obj: dict[str, Any]) -> dict[str, Any]:
-    """The metadata of an object, as PartialObjectMetadata."""
-    return {"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": obj["metadata"]}
+def partial(obj: dict[str, Any], version: str) -> dict[str, Any]:
+    """The metadata of an object, as PartialObjectMetadata of that version."""
+    return {"kind": "PartialObjectMetadata", "apiVersion": version, "metadata": obj["metadata"]}
 
 
 def shown(obj: dict[str, Any], representation: str) -> dict[str, Any]:
     """An object that is not stored, in the representation that was asked for."""
-    return partial(obj) if representation == "metadata" else obj
+    return partial(obj, representation) if representation else obj
+
+
+def shown_stored(stored: dict[str, Any], served: Served, representation: str) -> dict[str, Any]:
+    """An object that would be stored so, in the version and representation that was asked for."""
+    behaviour = behaviour_of(served)
+    return shown(stored if behaviour.is_stored_as_served else behaviour.from_storage(stored), representation)
 
 
 def listed(rows: list[Row], served: Served, representation: str, metadata: dict[str, Any]) -> bytes:
     """A list of the rows as JSON; items of built-in kinds do not repeat their kind and version."""
-    if representation == "metadata":
-        head = {"kind": "PartialObjectMetadataList", "apiVersion": "meta.k8s.io/v1", "metadata": metadata}
-        items = [rendered(row, served, representation) for row in rows]
+    opening = b""
+    if representation:
+        told = {key: value for key, value in metadata.items() if value != ""}
+        head = {"kind": "PartialObjectMetadataList", "apiVersion": representation, "metadata": told}
     else:
         head = {"kind": served.list_kind, "apiVersion": served.api_version, "metadata": metadata}
-        items = [_item(rendered(row, served), served) for row in rows]
-    return orjson.dumps(head)[:-1] + b',"items":[' + b",".join(items) + b"]}"
+        if served.crd is None:
+            opening = f'{{"kind":"{served.kind}","apiVersion":"{served.api_version}",'.encode()
+    if not representation and behaviour_of(served).is_stored_as_served:
+        items: list[bytes] = [row.value for row in rows]
+    else:
+        items = [rendered(row, served, representation) for row in rows]
+    return b"".join((orjson.dumps(head)[:-1], b',"items":[', *_separated(items, opening), b"]}\n"))
 
 
-def _item(data: bytes, served: Served) -> bytes:
-    if served.crd is not None:
-        return data
-    opening = f'{{"kind":"{served.kind}","apiVersion":"{served.api_version}",'.encode()
-    return b"{" + data[len(opening) :] if data.startswith(opening) else data
+def _separated(items: list[bytes], opening: bytes) -> Iterator[bytes | memoryview]:
+    """The parts of a list of items without what all begin with; long ones are copied once, when they are joined."""
+    separator, skipped = b"", len(opening)
+    for item in items:
+        yield separator
+        if opening and item.startswith(opening):
+            yield b"{"
+            yield memoryview(item)[skipped:]
+        else:
+            yield item
+        separator = b","

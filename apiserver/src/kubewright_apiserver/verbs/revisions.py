@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import base64
-import json
-import re
 from typing import Any, Final, NamedTuple
 
-from kubewright_apiserver.json_tree import MalformedJson, read_json
 from kubewright_apiserver.status import (
     FieldError,
     Refusal,
@@ -20,11 +16,12 @@ from kubewright_apiserver.status import (
     not_supported,
 )
 from kubewright_apiserver.verbs.call import Call
+from kubewright_apiserver.verbs.continuing import continue_token, read_token
 
-__all__ = ["Moment", "continue_token", "moment_of", "read_version", "wait_for"]
+__all__ = ["Moment", "moment_of", "read_version", "wait_for"]
 
 _PATIENCE: Final = 3.0
-_NOT_BASE64: Final = re.compile(r"[^A-Za-z0-9_-]")
+_MOST_DIGITS: Final = 20
 _TOO_OLD: Final = "The resourceVersion for the provided list is too old."
 _PAGE_TOO_OLD: Final = (
     "The provided continue parameter is too old to display a consistent list result. You can start a new list without "
@@ -44,24 +41,31 @@ class Moment(NamedTuple):
 
 def read_version(text: str) -> int:
     """The resourceVersion of a get or watch as a number; refuses what is none, as the server's own failure."""
-    if text.isascii() and text.isdigit():
-        return int(text)
-    raise internal_error(_no_version(text))
-
-
-def _no_version(text: str) -> str:
-    why = f'strconv.ParseUint: parsing "{text}": invalid syntax'
-    return FieldError("Invalid value", "resourceVersion", why, text).message
+    number = _number_in(text)
+    if isinstance(number, str):
+        raise internal_error(number)
+    return number
 
 
 def _list_version(text: str) -> int:
-    if text.isascii() and text.isdigit():
+    number = _number_in(text)
+    if isinstance(number, str):
+        raise bad_request(f"invalid resource version: {number}")
+    return number
+
+
+def _number_in(text: str) -> int | str:
+    """The number that a resourceVersion is, or why it is none."""
+    is_number = text.isascii() and text.isdigit()
+    if is_number and len(text.lstrip("0")) <= _MOST_DIGITS and int(text) < 2**64:
         return int(text)
-    raise bad_request(f"invalid resource version: {_no_version(text)}")
+    why = f'strconv.ParseUint: parsing "{text}": {"value out of range" if is_number else "invalid syntax"}'
+    return FieldError("Invalid value", "resourceVersion", why, text).message
 
 
 def check_list_options(call: Call) -> None:
     """Refuse combinations that mean nothing."""
+    call.number("timeoutSeconds")
     match, version = call.parameter("resourceVersionMatch"), call.parameter("resourceVersion")
     where = "resourceVersionMatch"
     errors: list[FieldError] = []
@@ -89,10 +93,11 @@ async def moment_of(call: Call) -> Moment:
         moment = _continued(call, token, limit)
         if version and version != "0":
             raise bad_request("specifying resource version is not allowed when using continue")
+        await wait_for(call, moment.rev or 0)
         return moment
     number = _list_version(version) if version else 0
     if number == 0:
-        return Moment(None, None, 0 if version == "0" and match != "NotOlderThan" else limit)
+        return Moment(None, None, 0 if version == "0" else limit)
     await wait_for(call, number)
     if match == "Exact" or (not match and limit):
         if number < call.engine.store.compacted:
@@ -117,41 +122,10 @@ async def wait_for(call: Call, number: int) -> None:
         raise Refusal(504, "Timeout", text, details=details, headers=[("Retry-After", "1")]) from None
 
 
-def continue_token(rev: int, last_key: str) -> str:
-    """The token of the page after this key; the server's own notation."""
-    document = json.dumps({"v": "meta.k8s.io/v1", "rv": rev, "start": f"/{last_key}\x00"}, separators=(",", ":"))
-    return base64.urlsafe_b64encode(document.encode()).rstrip(b"=").decode()
-
-
 def _continued(call: Call, token: str, limit: int) -> Moment:
-    document = _token_content(token)
-    rev, start = document["rv"], document["start"]
-    after = start.rstrip("\x00")
-    if rev == -1:
+    rev, after = read_token(token)
+    if rev < 0:
         return Moment(None, after, limit)
     if rev < call.engine.store.compacted:
-        raise expired(_PAGE_TOO_OLD, continue_token=continue_token(-1, after))
+        raise expired(_PAGE_TOO_OLD, continue_token=continue_token(-1, after.lstrip("/")))
     return Moment(rev, after, limit)
-
-
-def _token_content(token: str) -> dict[str, Any]:
-    wrong = _NOT_BASE64.search(token)
-    if wrong is not None or len(token) % 4 == 1:
-        raise _no_token(f": illegal base64 data at input byte {wrong.start() if wrong else len(token) - 1}")
-    try:
-        document = read_json(base64.urlsafe_b64decode(token + "=" * (-len(token) % 4)))
-    except MalformedJson as error:
-        raise _no_token(f": {error}") from None
-    said = document.get("v", "") if isinstance(document, dict) else ""
-    if said != "meta.k8s.io/v1":
-        raise _no_token(f": server does not recognize this encoded version {said}")
-    if not isinstance(document.get("rv"), int) or document["rv"] == 0:
-        raise _no_token(": incorrect encoded start resourceVersion (version meta.k8s.io/v1)")
-    if not document.get("start"):
-        raise _no_token(": encoded start key empty (version meta.k8s.io/v1)")
-    found: dict[str, Any] = document
-    return found
-
-
-def _no_token(why: str) -> Refusal:
-    return bad_request(f"invalid continue token: continue key is not valid{why}")

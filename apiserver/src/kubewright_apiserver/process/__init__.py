@@ -1,0 +1,5 @@
+"""The server as a program: kube-apiserver's flags, signals, files, and stand-ins for tools that want binaries."""
+
+from kubewright_apiserver.process.running import main
+
+__all__ = ["main"]

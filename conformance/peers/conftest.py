@@ -1,0 +1,61 @@
+"""The peers: installed by ``make peers``, and skipped without."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+
+from conformance.conftest import Chosen
+from conformance.objects import crd
+from conformance.peers.peer import PYTHON, Peer
+from kubewright import Client, Metadata, Unstructured
+from kubewright.errors import NotFound
+from kubewright.kinds.core_v1 import ConfigMap
+
+CRATE = Path(__file__).parent / "kube_rs"
+Widget = Unstructured.of("peers.example.com/v1", "Widget", plural="widgets")
+
+
+@pytest_asyncio.fixture
+async def peer(server: Chosen, client: Client, tmp_path: Path) -> Peer:
+    """Starts peers in a namespace with the ConfigMaps x and y, on a server that has widgets."""
+    if server.kubeconfig is None:
+        pytest.skip("peers need a server that listens")
+    if not PYTHON.exists():
+        pytest.skip("the peers are not installed: `make peers` does it")
+    definition = crd("widgets", "peers.example.com", subresources={"status": {}})
+    await client.apply(Unstructured.from_dict(definition))
+    while not await _is_served(client):
+        pass
+    for name in ("x", "y"):
+        await client.create(ConfigMap(metadata=Metadata(name=name)))
+    return Peer(server.kubeconfig, client.namespace, tmp_path)
+
+
+async def _is_served(client: Client) -> bool:
+    try:
+        await client.list(Widget)
+    except NotFound:
+        return False
+    return True
+
+
+def _cargo(*words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(["cargo", *words], cwd=CRATE, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture
+def kube_rs(peer: Peer) -> Path:
+    """The program that lists and watches with kube-rs, built if need be; after ``peer``, which may skip."""
+    if shutil.which("cargo") is None:
+        pytest.skip("kube-rs needs cargo, which is not installed")
+    fetched = _cargo("fetch")
+    if fetched.returncode:
+        pytest.skip(f"the crates of kube-rs cannot be fetched: {fetched.stderr.strip().splitlines()[-1]}")
+    built = _cargo("build", "--quiet")
+    assert built.returncode == 0, built.stderr
+    return CRATE / "target/debug/kube-rs-peer"

@@ -1,0 +1,5 @@
+"""``python -m kubewright.cli``: the same as ``kubewright``."""
+
+from kubewright.cli.main import main
+
+main()

@@ -1,0 +1,3 @@
+from tests.real import pytest_collection_modifyitems, real_control_plane
+
+__all__ = ["pytest_collection_modifyitems", "real_control_plane"]
