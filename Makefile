@@ -87,6 +87,7 @@ kinds: .venv/ready-test ## generate src/kubewright/kinds from the facts
 golden: .venv/ready-test real ## ask a real server again for the objects in tests/kinds/data and for conformance/golden
 	@$(BIN)/python -m conformance.round_trip
 	@$(BIN)/python -m conformance.protobuf
+	@$(BIN)/python -m conformance.tables
 	@$(BIN)/pytest -q conformance --record
 
 clean: ## remove what was made here

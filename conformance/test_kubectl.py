@@ -26,7 +26,7 @@ class Kubectl:
     def __init__(self, binary: Path, kubeconfig: Path, namespace: str, folder: Path) -> None:
         self._binary = binary
         self._kubeconfig = kubeconfig
-        self._namespace = namespace
+        self.namespace = namespace
         self._folder = folder
         self.told: list[dict[str, Any]] = []
 
@@ -36,7 +36,7 @@ class Kubectl:
         process = await asyncio.create_subprocess_exec(
             *command,
             "-n",
-            self._namespace,
+            self.namespace,
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
@@ -50,7 +50,7 @@ class Kubectl:
         return out
 
     def _normal(self, text: str) -> str:
-        text = text.replace(self._namespace, "<namespace>")
+        text = text.replace(self.namespace, "<namespace>")
         text = re.sub(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", "<uid>", text)
         text = re.sub(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", "<time>", text)
         return re.sub(r'(resourceVersion"?: ?)"\d+"', r"\1<version>", text)

@@ -1,4 +1,4 @@
-"""A server whose disk is full: writes stop with a clear error, reads go on, nothing is lost, and it goes on by itself."""
+"""A server whose disk is full: writes stop with a clear error, reads go on, nothing is lost."""
 
 import resource
 import shutil

@@ -133,3 +133,25 @@ def test_no_bytes_are_worse_than_malformed(definition: str, message: bytes):
         return
 
     assert isinstance(found, dict)
+
+
+def test_a_message_is_read_alike_the_first_time_and_later():
+    decoder = Decoder(canonical_quantity)
+    message = b"\x0a\x07\x0a\x01a\x1a\x02ns\x12\x06\x0a\x01k\x12\x01v"
+
+    found = [decoder.decode(CONFIG_MAP, message) for _ in range(10)]
+
+    assert found == [{"metadata": {"name": "a", "namespace": "ns"}, "data": {"k": "v"}}] * 10
+
+
+def test_a_message_is_refused_alike_the_first_time_and_later():
+    decoder = Decoder(canonical_quantity)
+    words = set()
+
+    for number in range(20):
+        with pytest.raises(MalformedProtobuf) as refused:
+            decoder.decode(CONFIG_MAP, b"\x0a\x20abc")
+        words.add(str(refused.value))
+        decoder.decode(CONFIG_MAP, b"\x20" + bytes((number % 2,)))
+
+    assert words == {"unexpected EOF"}

@@ -54,7 +54,8 @@ def states() -> Iterator[dict[str, Any]]:
 
 
 def _running() -> Iterator[dict[str, Any]]:
-    ready, held = {"ready": True}, {"finalizers": ["example.com/held"]}
+    ready = {"ready": True}
+    held: dict[str, Any] = {"finalizers": ["example.com/held"]}
     again = {"lastState": _ended(1)}
     cases: list[list[dict[str, Any]]] = [
         [_container("a", _RUNS, **ready), _container("b", _RUNS, 3, **ready, **again)],
@@ -210,7 +211,7 @@ def _others() -> Iterator[dict[str, Any]]:
 
 def _services() -> Iterator[dict[str, Any]]:
     ports = [{"port": 80, "name": "a"}, {"port": 53, "protocol": "UDP", "name": "b"}]
-    spec = {"ports": ports, "selector": {"b": "2", "a": "1"}}
+    spec: dict[str, Any] = {"ports": ports, "selector": {"b": "2", "a": "1"}}
     yield _object("v1", "Service", spec={**spec, "externalIPs": ["1.2.3.4", "1.2.3.5"]})
     yield _object("v1", "Service", spec={**spec, "clusterIP": "None"})
     yield _object("v1", "Service", spec={**spec, "type": "NodePort"})
@@ -222,7 +223,7 @@ def _services() -> Iterator[dict[str, Any]]:
     both = {**balancer, "externalIPs": ["1.2.3.4"]}
     yield _object("v1", "Service", spec=both, status={"loadBalancer": {"ingress": places[:1]}})
     backend = {"service": {"name": "s", "port": {"number": 80}}}
-    rule = {"http": {"paths": [{"path": "/", "pathType": "Prefix", "backend": backend}]}}
+    rule: dict[str, Any] = {"http": {"paths": [{"path": "/", "pathType": "Prefix", "backend": backend}]}}
     hosts = [{"host": f"{letter}.example.com", **rule} for letter in "abcd"]
     for rules in ([rule], hosts[:3], hosts, [rule, *hosts[:2], rule]):
         status = {"loadBalancer": {"ingress": places[:2]}}

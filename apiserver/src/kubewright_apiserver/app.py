@@ -65,7 +65,7 @@ class App:
         except Refusal as refusal:
             return _refused(refusal, form_of_refusal(headers, query))
         except StoreFailed as error:
-            return _refused(internal_error(f"Internal error occurred: {error}"), Form())
+            return _refused(_failed(error), Form())
         except Closed:
             return _refused(_ENDING, Form())
         except Exception as error:
@@ -279,6 +279,11 @@ def _formed(status: int, headers: list[tuple[str, str]], data: bytes, form: Form
 def _refused(refusal: Refusal, form: Form, warnings: Sequence[str] = ()) -> Answer:
     headers = [*refusal.headers, _PRIVATE, *warning_headers(warnings), ("Content-Type", form.content_type)]
     return refusal.code, headers, Whole(form.written(refusal.body))
+
+
+def _failed(error: StoreFailed) -> Refusal:
+    causes = {"causes": [{"message": str(error)}]}
+    return Refusal(500, "InternalError", f"Internal error occurred: {error}", details=causes)
 
 
 def _plain(status: int, text: str) -> Answer:

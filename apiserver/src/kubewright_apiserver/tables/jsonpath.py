@@ -79,12 +79,22 @@ class _Parser:
         if letter in " @$":
             self._at += 1
             return None
+        if letter == "}":
+            self._end()
+            return None
         if letter == "." or (follows_descent and _is_word(letter)):
             self._at += letter == "."
             return _field(self._taken(_FIELD))
         if letter == "[":
             return self._array()
         return self._constant(letter)
+
+    def _end(self) -> None:
+        """Pass over what follows the first template: only what that one finds is shown."""
+        _, begins, rest = self._text[self._at :].partition("{")
+        self._at = len(self._text)
+        if begins:
+            path_of(rest)
 
     def _taken(self, pattern: re.Pattern[str]) -> str:
         found = pattern.match(self._text, self._at)
@@ -103,10 +113,10 @@ class _Parser:
             return _always(self._quoted(letter))
         if letter in "+-" or letter.isdigit():
             return _always(_number(self._taken(_NUMBER)))
-        word = self._taken(_WORD) if _is_word(letter) else ""
-        if word not in ("true", "false"):
-            raise BadPath(f"unrecognized {word or letter}")
-        return _always(word == "true")
+        if not _is_word(letter):
+            raise BadPath(f"unrecognized character in action: {letter}")
+        word = self._taken(_WORD)
+        return _always(word == "true") if word in ("true", "false") else _unwalkable
 
     def _quoted(self, quote: str) -> str:
         end = self._text.find(quote, self._at + 1)
@@ -215,7 +225,7 @@ def _index(text: str) -> Step:
 
 
 def _unwalkable(values: Values) -> Values:
-    raise Unfound("step must be > 0")
+    raise Unfound("nothing can be found so")
 
 
 def _sliced(value: Any, bounds: tuple[int, int | None, int], is_one: bool) -> list[Any]:
