@@ -7,7 +7,7 @@ FILES := pyproject.toml apiserver/pyproject.toml constraints.txt
 REAL := $(PYTHON) tools/real/build.py
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check format conformance peers real oracles bench bench-server bench-loop docs build facts kinds golden clean
+.PHONY: help setup demo test check format conformance peers soak real oracles bench bench-server bench-loop docs build facts kinds golden clean
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -56,6 +56,9 @@ conformance: .venv/ready-test real ## the suite on a real kube-apiserver, and on
 peers: .venv/ready-test .venv-peers/ready real ## kopf, lightkube, kr8s, the official client and kube-rs on both servers
 	@$(BIN)/pytest -q conformance/peers --server http
 	@$(BIN)/pytest -q conformance/peers --server real
+
+soak: .venv/ready-test ## long: five hundred servers killed under load
+	@$(BIN)/pytest -q apiserver/tests/test_process_kill.py --kills 500
 
 real: ## build etcd, kube-apiserver, kube-controller-manager, kube-scheduler and kubectl (needs Go)
 	@$(REAL)

@@ -117,9 +117,6 @@ async def test_get_in_pages(kubectl: Kubectl):
 async def test_get_watches_and_prints_rows(kubectl: Kubectl):
     await made(kubectl, config_map("a"))
     await printed(kubectl, "get", "configmap", "-l", "l=1", "-w", "--request-timeout=1s")
-    await printed(
-        kubectl, "get", "configmap", "-l", "l=1", "--watch-only", "--output-watch-events", "--request-timeout=1s"
-    )
 
 
 async def test_get_of_custom_resources(kubectl: Kubectl, server: Chosen):

@@ -1,5 +1,7 @@
 """What a server shows, whom it believes, and an authority that outlives it."""
 
+import asyncio
+import base64
 import json
 import ssl
 import stat
@@ -61,8 +63,6 @@ async def test_a_kubeconfig_believes_what_is_shown():
     async with ApiServer(certificates=Certificates(server=pair)) as server:
         config = yaml.safe_load(server.kubeconfig.read_text())
 
-    import base64
-
     shown = base64.b64decode(config["clusters"][0]["cluster"]["certificate-authority-data"])
     assert shown == pair.certificate
 
@@ -93,7 +93,7 @@ async def test_the_given_authority_of_clients_is_told_to_others():
 async def test_the_servers_own_certificate_is_for_its_names(tmp_path: Path):
     async with ApiServer(names=["api.example.com", "192.0.2.7"], service_ranges=["10.9.0.0/16"]) as server:
         host, port = server.url.removeprefix("https://").split(":")
-        pem = ssl.get_server_certificate((host, int(port)))
+        pem = await asyncio.to_thread(ssl.get_server_certificate, (host, int(port)))
 
     names = x509.load_pem_x509_certificate(pem.encode()).extensions.get_extension_for_class(x509.SubjectAlternativeName)
     dns = names.value.get_values_for_type(x509.DNSName)

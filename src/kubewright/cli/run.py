@@ -31,7 +31,7 @@ def add_to(commands: Any) -> None:
     )
     parser.add_argument("operator", metavar="MODULE:NAME", help="where the Operator value is, such as podset:operator")
     parser.add_argument("--embedded", action="store_true", help="start an API server with it, in a process of its own")
-    parser.add_argument("--data", metavar="FILE", help="with --embedded: keep its objects in this SQLite file")
+    parser.add_argument("--data", metavar="DIR", help="with --embedded: keep its objects in this folder")
     parser.add_argument(
         "--manifests", metavar="PATH", action="append", default=[], help="with --embedded: YAML to begin with"
     )

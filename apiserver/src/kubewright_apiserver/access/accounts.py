@@ -17,6 +17,7 @@ __all__ = ["Accounts", "Authenticated", "Claimed", "Lifetime"]
 Object = dict[str, Any]
 
 _LEEWAY: Final = 60
+_MOST_KEPT: Final = 1024
 _ABOUT: Final = "authentication.kubernetes.io"
 _INVALIDATED: Final = "service account token has been invalidated"
 
@@ -53,6 +54,7 @@ class Accounts:
         self.issuer: Issuer = issuer
         self._now = now
         self._new_uid = new_uid
+        self._users: dict[str, User] = {}
         self._accounts = store.table("/serviceaccounts")
         self._bound = {
             "secret": store.table("/secrets"),
@@ -92,20 +94,19 @@ class Accounts:
         if not common:
             told = f"token audiences {go_strings(meant)} is invalid for the target audiences {go_strings(audiences)}"
             raise BadToken(told)
-        self._check_times(claims)
+        _check_times(claims, self._now().timestamp())
         about: Object = claims.get("kubernetes.io") or {}
         self._check_account(about)
         self._check_bound(about)
-        return Authenticated(_user(about, claims.get("jti", "")), common)
+        return Authenticated(self._user_of(token, claims), common)
 
-    def _check_times(self, claims: Object) -> None:
-        now = self._now().timestamp()
-        if claims.get("nbf") is not None and now + _LEEWAY < claims["nbf"]:
-            raise BadToken("service account token is not valid yet")
-        if claims.get("exp") is not None and now - _LEEWAY > claims["exp"]:
-            raise BadToken("service account token has expired")
-        if claims.get("iat") is not None and now + _LEEWAY < claims["iat"]:
-            raise BadToken("service account token is issued in the future")
+    def _user_of(self, token: str, claims: Object) -> User:
+        found = self._users.get(token)
+        if found is None:
+            if len(self._users) >= _MOST_KEPT:
+                self._users.clear()
+            found = self._users[token] = _user(claims["kubernetes.io"], claims.get("jti", "")).known()
+        return found
 
     def _check_account(self, about: Object) -> None:
         namespace, claimed = about.get("namespace", ""), about.get("serviceaccount") or {}
@@ -140,6 +141,16 @@ class Accounts:
         """Whether an object's deletion is over for so long that it counts as gone."""
         deleted = metadata.get("deletionTimestamp")
         return deleted is not None and datetime.fromisoformat(deleted).timestamp() < self._now().timestamp() - _LEEWAY
+
+
+def _check_times(claims: Object, now: float) -> None:
+    starts, ends, issued = claims.get("nbf"), claims.get("exp"), claims.get("iat")
+    if starts is not None and now + _LEEWAY < starts:
+        raise BadToken("service account token is not valid yet")
+    if ends is not None and now - _LEEWAY > ends:
+        raise BadToken("service account token has expired")
+    if issued is not None and now + _LEEWAY < issued:
+        raise BadToken("service account token is issued in the future")
 
 
 def _audiences_in(claims: Object) -> tuple[str, ...]:

@@ -66,7 +66,7 @@ class Authenticator:
             raise BadToken(aggregated_text([_INVALID, str(error)])) from None
         if found is None:
             raise BadToken(_INVALID)
-        return Authenticated(found.user.known(), found.audiences)
+        return found
 
 
 def bearer_token(authorization: str) -> str:

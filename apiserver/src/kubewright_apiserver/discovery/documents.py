@@ -13,6 +13,7 @@ from kubewright_apiserver.data import resources
 from kubewright_apiserver.discovery.groups import aggregated, api_group, api_groups, api_resources, core_versions
 from kubewright_apiserver.discovery.metrics import METRICS_TYPE
 from kubewright_apiserver.discovery.openapi import OpenApi
+from kubewright_apiserver.discovery.openapi_v2 import OpenApiV2
 from kubewright_apiserver.negotiation import accepted_by, aggregated_media, check_route
 from kubewright_apiserver.protobuf import written_object
 from kubewright_apiserver.registry import Registry
@@ -35,6 +36,7 @@ class Discovery:
         self._registry = registry
         self._metrics = metrics
         self._openapi = OpenApi(registry)
+        self._openapi_v2 = OpenApiV2(registry)
         self._made: dict[str, tuple[int, bytes, str]] = {}
 
     def answer(self, path: str, query: str, headers: dict[str, str]) -> Found | None:
@@ -47,7 +49,8 @@ class Discovery:
         if parts[0] in _PROBES:
             return _health(parts if not path.endswith("/") else [*parts, ""], query)
         if parts[0] == "openapi":
-            return self._openapi.answer(path, query, headers)
+            is_older = path == "/openapi/v2"
+            return self._openapi_v2.answer(headers) if is_older else self._openapi.answer(path, query, headers)
         if path == "/metrics":
             return 200, [_PRIVATE, ("Content-Type", METRICS_TYPE)], self._metrics()
         if parts == ["version"]:
@@ -69,7 +72,7 @@ class Discovery:
 
     def _paths(self) -> dict[str, list[str]]:
         """``/``: where there is something to be read."""
-        paths = ["/api", "/apis", "/apis/", "/metrics", "/openapi/v3", "/openapi/v3/", "/version"]
+        paths = ["/api", "/apis", "/apis/", "/metrics", "/openapi/v2", "/openapi/v3", "/openapi/v3/", "/version"]
         paths += [f"/{probe}{check}" for probe in _PROBES for check in ("", *(f"/{name}" for name in _CHECKS))]
         for group in self._registry.groups():
             root = f"/apis/{group}" if group else "/api"

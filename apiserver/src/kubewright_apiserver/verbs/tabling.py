@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
@@ -12,9 +12,11 @@ from kubewright_apiserver.registry import Served
 from kubewright_apiserver.registry.behaviours import behaviour_of
 from kubewright_apiserver.status import bad_request
 from kubewright_apiserver.store import Row
-from kubewright_apiserver.tables import Shape, builtin_shape, custom_scale_shape, custom_shape, is_untabled
 from kubewright_apiserver.verbs.call import Call, Reply
 from kubewright_apiserver.verbs.rendering import partial, rendered
+
+if TYPE_CHECKING:
+    from kubewright_apiserver.tables import Shape
 
 __all__ = ["TableView", "has_table", "tabled_reply"]
 
@@ -25,6 +27,9 @@ _INITIAL_END: Final = "k8s.io/initial-events-end"
 
 def has_table(served: Served, subresource: str) -> bool:
     """Whether what is at these addresses can be shown as a table."""
+    # Here and below: programs ask for no tables, and a server should start without them.
+    from kubewright_apiserver.tables import is_untabled
+
     return served.crd is not None or not is_untabled(served.group, served.plural, subresource)
 
 
@@ -124,6 +129,8 @@ class TableView:
 
 
 def _shape_of(served: Served) -> Shape:
+    from kubewright_apiserver.tables import builtin_shape
+
     found: Shape | None = served.__dict__.get("shape")
     if found is None:
         found = _custom(served) if served.crd is not None else builtin_shape(served.group, served.kind)
@@ -137,10 +144,14 @@ def _version_in(crd: dict[str, Any], name: str) -> dict[str, Any]:
 
 
 def _custom(served: Served) -> Shape:
+    from kubewright_apiserver.tables import custom_shape
+
     return custom_shape(_version_in(served.crd or {}, served.version).get("additionalPrinterColumns"))
 
 
 def _scale_shape_of(served: Served) -> Shape:
+    from kubewright_apiserver.tables import builtin_shape, custom_scale_shape
+
     if served.crd is None:
         return builtin_shape("autoscaling", "Scale")
     return custom_scale_shape(_version_in(served.crd, served.version)["subresources"]["scale"])
