@@ -216,12 +216,19 @@ def differences(ours: Any, theirs: Any, path: str = "") -> list[str]:
         pairs = [(ours.get(key, "(absent)"), theirs.get(key, "(absent)"), f"{path}.{key}") for key in keys]
         return [line for one, other, place in pairs for line in differences(one, other, place)]
     if isinstance(ours, list) and isinstance(theirs, list) and len(ours) == len(theirs):
+        if path.endswith(".managedFields"):
+            # They are ordered by time, in whole seconds: one more or less between two writes is chance.
+            ours, theirs = _by_identity(ours), _by_identity(theirs)
         return [
             line
             for index, (one, other) in enumerate(zip(ours, theirs, strict=True))
             for line in differences(one, other, f"{path}[{index}]")
         ]
     return [] if ours == theirs else [f"{path}: ours {ours!r:.600}, the real server's {theirs!r:.600}"]
+
+
+def _by_identity(managers: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return sorted(managers, key=lambda entry: [entry.get(part, "") for part in _IDENTITY])
 
 
 def _is_of_a_case(group: dict[str, Any]) -> bool:
@@ -270,7 +277,7 @@ class _Normaliser:
             if is_list and key == "metadata":
                 item = {k: f"<{k} of a list>" if k in ("resourceVersion", "continue") else v for k, v in item.items()}
             if key == "managedFields" and isinstance(item, list) and not self._is_timed:
-                item = sorted(item, key=lambda entry: [entry.get(part, "") for part in _IDENTITY])
+                item = _by_identity(item)
             result[key.replace(self._namespace, "<namespace>")] = self.value(item, key)
         generate = value.get("generateName")
         if isinstance(generate, str) and generate and isinstance(result.get("name"), str):
