@@ -49,7 +49,7 @@ format: .venv/ready-check ## let ruff write the code as it likes it
 	@$(BIN)/ruff check --fix --quiet . ; $(BIN)/ruff format .
 
 conformance: .venv/ready-test real ## the suite on a real kube-apiserver, and on ours on SQLite and over HTTP
-	@$(BIN)/pytest -q conformance --server real
+	@$(BIN)/pytest -q -n 2 --dist loadgroup conformance --server real
 	@$(BIN)/pytest -q -n 2 conformance --server sqlite
 	@$(BIN)/pytest -q -n 2 conformance --server http
 

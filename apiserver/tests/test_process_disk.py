@@ -3,6 +3,7 @@
 import resource
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -133,3 +134,36 @@ asyncio.run(main(sys.argv[1]))
 
     assert (found.returncode, found.stderr.count("Traceback")) == (0, 0), found.stderr
     assert 20 < int(found.stdout.split()[0]) < 200
+
+
+def alter(file: Path, statement: str) -> None:
+    connection = sqlite3.connect(file)
+    connection.execute(statement)
+    connection.close()
+
+
+def test_a_failure_that_nobody_understands_ends_the_server_and_loses_nothing(start, tmp_path: Path):
+    data, file = f"--data={tmp_path / 'cluster'}", tmp_path / "cluster/cluster.db"
+    first = start(data)
+    first.ready()
+    first.end()
+    alter(
+        file,
+        "CREATE TRIGGER poison BEFORE INSERT ON log WHEN NEW.key = 'default/poison' "
+        "BEGIN SELECT RAISE(ABORT, 'poisoned'); END",
+    )
+    process = start(data)
+    process.ready()
+    process.ask(MAPS, "POST", {"metadata": {"name": "good"}})
+
+    status, refusal = process.ask(MAPS, "POST", {"metadata": {"name": "poison"}})
+    code = process.child.wait(20)
+    alter(file, "DROP TRIGGER poison")
+    again = start(data)
+    again.ready()
+
+    assert (status, code) == (500, 1)
+    assert "cannot be written: poisoned" in refusal["message"]
+    assert f"Error: the store's file {file} cannot be written: poisoned" in process.said
+    assert "Traceback" not in process.said
+    assert names_in(again) == ["good"]
