@@ -69,7 +69,8 @@ class BuiltinBehaviour(Behaviour):
         self._stored = f"{group}/{version}" if group else version
         # Rules are told in the stored version; an Event has some for each of its groups.
         self._ruled = self._named if served.kind == "Event" else (group, version, served.kind)
-        self._is_service = self.has_consequences = (served.group, served.kind) == ("", "Service")
+        self._is_service = (served.group, served.kind) == ("", "Service")
+        self.has_consequences: bool = self._is_service
         self._is_namespace = (served.group, served.kind) == ("", "Namespace")
         self._is_crd = (served.group, served.kind) == ("apiextensions.k8s.io", "CustomResourceDefinition")
 
