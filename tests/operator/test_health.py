@@ -51,6 +51,37 @@ async def test_metrics_are_served_as_prometheus_reads_them() -> None:
     assert "# TYPE workqueue_depth gauge" in text
 
 
+@pytest.mark.parametrize(
+    ("asked", "status"),
+    [
+        (b"GET /secret HTTP/1.1\r\n\r\n", b"404 Not Found"),
+        (b"POST /metrics HTTP/1.1\r\n\r\n", b"405 Method Not Allowed"),
+        (b"hello\r\n\r\n", b"400 Bad Request"),
+        (b"HEAD /healthz HTTP/1.1\r\n\r\n", b"200 OK"),
+    ],
+)
+async def test_strange_requests_to_the_health_port_are_answered_as_http_has_it(asked: bytes, status: bytes) -> None:
+    async with ApiServer(listens=False) as server, Client(transport=InProcessTransport(server.handle)) as client:
+        async with operator_of(write_card).running(client) as running:
+            async with serving_health(running, "127.0.0.1", 0) as (host, port):
+                reader, writer = await asyncio.open_connection(host, port)
+                writer.write(asked)
+                answer = await reader.read()
+                writer.close()
+
+    assert answer.startswith(b"HTTP/1.1 " + status + b"\r\n")
+
+
+async def test_a_visitor_who_says_nothing_does_not_hold_up_the_end() -> None:
+    async with ApiServer(listens=False) as server, Client(transport=InProcessTransport(server.handle)) as client:
+        async with operator_of(write_card).running(client) as running, asyncio.timeout(5):
+            async with serving_health(running, "127.0.0.1", 0) as (host, port):
+                reader, writer = await asyncio.open_connection(host, port)
+                assert await fetch(host, port, "/healthz") == (200, "ok\n")
+            assert await reader.read() == b""
+            writer.close()
+
+
 async def test_a_port_that_is_taken_is_told() -> None:
     async with ApiServer(listens=False) as server, Client(transport=InProcessTransport(server.handle)) as client:
         async with operator_of(write_card).running(client) as running:

@@ -24,7 +24,8 @@ def embedded_process(*, data: str | None = None, manifests: Sequence[str] = ()) 
         raise ConfigError("kubewright-apiserver is not installed; pip install 'kubewright[embedded]'")
     with tempfile.TemporaryDirectory(prefix="kubewright-") as folder:
         kubeconfig = Path(folder) / "kubeconfig"
-        command = [sys.executable, "-m", _PACKAGE, "--exit-with-stdin", "--secure-port=0"]
+        # Not the current folder: a file there may have the name of a module.
+        command = [sys.executable, "-P", "-m", _PACKAGE, "--exit-with-stdin", "--secure-port=0"]
         command += [f"--write-kubeconfig={kubeconfig}", f"--data={data or ':memory:'}"]
         command += [f"--manifests={path}" for path in manifests]
         # A session of its own, so that Ctrl-C ends the operator first and then the server under it.

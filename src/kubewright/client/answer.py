@@ -62,6 +62,8 @@ def _foreign_error(request: Request, response: Response) -> ApiError:
     """A refusal without a Status body: a proxy's page, or the API server's plain 404 for an unknown path."""
     reason = {404: "NotFound", 401: "Unauthorized", 403: "Forbidden", 410: "Expired"}.get(response.status, "")
     text = f"{request}: HTTP {response.status}, {_opening(response.body)}"
+    if location := response.header("location"):
+        text += f"; it leads to {location.partition('?')[0]!r}, which is not followed: is the server's address right?"
     status = ApiStatus(status="Failure", code=response.status, reason=reason, message=text)
     if response.status == 404 and request.resource is not None:
         return NotServed(_not_served(request, status))

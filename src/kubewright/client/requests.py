@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import quote, urlencode
@@ -31,6 +33,22 @@ _METHODS: Final = {
 _IDEMPOTENT: Final = frozenset(("get", "list", "watch", "apply"))
 
 
+_PLAIN: Final = re.compile(r"[a-z0-9.-]*")
+
+
+def _quoted(name: str) -> str:
+    """The name as a part of a path; nearly all are that already."""
+    return name if _PLAIN.fullmatch(name) else quote(name, safe="")
+
+
+def _pairs(query: Mapping[str, Any] | Sequence[tuple[str, Any]]) -> tuple[tuple[str, Any], ...]:
+    return tuple(query.items() if isinstance(query, Mapping) else query)
+
+
+# Writes of one client differ in their bodies; what they ask for is nearly always the same.
+_encoded = functools.lru_cache(maxsize=256)(urlencode)
+
+
 class Requests:
     """Requests in the name of one client: with its default namespace and options."""
 
@@ -53,10 +71,10 @@ class Requests:
         if not resource.plural:
             resource = await self.discovery.resource(resource.api_version, resource.kind)
         where = self._namespace(resource, namespace, verb)
-        path = resource.path(quote(where, safe=""), quote(name, safe="") if name else None, subresource)
+        path = resource.path(_quoted(where), _quoted(name) if name else None, subresource)
         return Request(
             method=_METHODS[verb],
-            target=f"{path}?{urlencode(query)}" if query else path,
+            target=f"{path}?{_encoded(_pairs(query))}" if query else path,
             headers=self._headers(kind, verb, subresource),
             verb=verb,
             resource=resource,

@@ -63,11 +63,14 @@ class Response:
 
     def header(self, name: str) -> str:
         """The first header of that name (lower case), or an empty text."""
-        return next((value for key, value in self.headers if key.lower() == name), "")
+        for key, value in self.headers:
+            if key == name or key.lower() == name:
+                return value
+        return ""
 
     def header_values(self, name: str) -> list[str]:
         """All headers of that name (lower case)."""
-        return [value for key, value in self.headers if key.lower() == name]
+        return [value for key, value in self.headers if key == name or key.lower() == name]
 
     async def aclose(self) -> None:
         """End the stream, if there is one, and give its connection back."""
