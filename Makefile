@@ -7,7 +7,7 @@ FILES := pyproject.toml apiserver/pyproject.toml constraints.txt
 REAL := $(PYTHON) tools/real/build.py
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check format conformance peers soak real oracles bench bench-server bench-loop docs build facts kinds golden clean
+.PHONY: help setup demo test check format conformance peers soak real oracles bench bench-server bench-loop bench-plane docs build facts kinds golden clean
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -36,7 +36,7 @@ demo: .venv/ready-test ## see it work
 	@$(BIN)/python examples/podset/demo.py
 
 test: .venv/ready-test ## run the tests; no cluster needed
-	@$(BIN)/pytest -q -n 2 --dist loadgroup tests apiserver/tests examples conformance --server memory
+	@$(BIN)/pytest -q -n 2 --dist loadgroup tests apiserver/tests examples conformance soak --server memory
 
 check: .venv/ready-check ## lint, types, layers
 	$(BIN)/ruff check .
@@ -57,8 +57,10 @@ peers: .venv/ready-test .venv-peers/ready real ## kopf, lightkube, kr8s, the off
 	@$(BIN)/pytest -q conformance/peers --server http
 	@$(BIN)/pytest -q conformance/peers --server real
 
-soak: .venv/ready-test ## long: five hundred servers killed under load
-	@$(BIN)/pytest -q apiserver/tests/test_process_kill.py --kills 500
+soak: .venv/ready-test ## long: servers killed under load, started on many objects, fuzzed
+	@$(BIN)/python -m soak.kills --kills 500
+	@$(BIN)/python -m soak.opening
+	@$(BIN)/python -m fuzz --requests 1000000 --processes 2
 
 real: ## build etcd, kube-apiserver, kube-controller-manager, kube-scheduler and kubectl (needs Go)
 	@$(REAL)
@@ -74,6 +76,9 @@ bench-server: .venv/ready-test real ## measure the API server beside kube-apiser
 
 bench-loop: .venv/ready-test real ## measure operators beside kopf, controller-runtime and kube-rs (needs Go)
 	@$(BIN)/python -m benchmarks.loop_run
+
+bench-plane: .venv/ready-test real ## measure control loops beside kube-controller-manager and kube-scheduler (needs Go)
+	@$(BIN)/python -m benchmarks.plane_deployments
 
 docs: .venv/ready-docs ## build the documentation into site/
 	@$(BIN)/mkdocs build --quiet --strict

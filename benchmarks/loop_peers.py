@@ -5,14 +5,12 @@ Everything built goes to the cache folder, beside the real Kubernetes binaries: 
 
 from __future__ import annotations
 
-import hashlib
-import os
 import shutil
-import subprocess
 import sys
-from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
+
+from tools.built import built, run
 
 __all__ = ["CONTROLLER_RUNTIME", "KOPF", "KUBEWRIGHT", "KUBE_RS", "UVLOOP", "commands", "versions"]
 
@@ -54,9 +52,9 @@ def _controller_runtime() -> Path:
     def build(folder: Path) -> None:
         command = ["go", "build", "-mod=readonly", "-trimpath", "-ldflags", "-s -w", "-o", str(folder / "program"), "."]
         # Without cgo no C compiler is needed.
-        _run(command, source, CGO_ENABLED="0", GOWORK="off")
+        run(command, source, CGO_ENABLED="0", GOWORK="off")
 
-    return _built(CONTROLLER_RUNTIME, sorted(source.glob("*.*")), build) / "program"
+    return built(CONTROLLER_RUNTIME, sorted(source.glob("*.*")), build) / "program"
 
 
 def _kube_rs() -> Path:
@@ -66,52 +64,22 @@ def _kube_rs() -> Path:
         # Cargo writes beside its sources, which is no place for what is made.
         copied = folder / "source"
         shutil.copytree(source, copied, dirs_exist_ok=True)
-        _run(["cargo", "build", "--release", "--quiet", "--jobs", "2"], copied, CARGO_TARGET_DIR=str(folder / "target"))
+        run(["cargo", "build", "--release", "--quiet", "--jobs", "2"], copied, CARGO_TARGET_DIR=str(folder / "target"))
 
     sources = [source / "Cargo.toml", *sorted(source.glob("src/*.rs"))]
-    return _built(KUBE_RS, sources, build) / "target/release/kube-rs"
+    return built(KUBE_RS, sources, build) / "target/release/kube-rs"
 
 
 def _kopf() -> Path:
     """Alone in its environment: kopf imports any other client that it finds, which costs it half a second."""
 
     def build(folder: Path) -> None:
-        _run([sys.executable, "-m", "venv", "--clear", str(folder)], _HERE)
+        run([sys.executable, "-m", "venv", "--clear", str(folder)], _HERE)
         constraints = str(_HERE.parent / "constraints.txt")
         pip = [str(folder / "bin/pip"), "install", "--quiet", "--disable-pip-version-check"]
-        _run([*pip, "--constraint", constraints, *_KOPF], _HERE)
+        run([*pip, "--constraint", constraints, *_KOPF], _HERE)
 
-    return _built(KOPF, [Path(__file__)], build) / "bin/python"
-
-
-def _built(name: str, sources: list[Path], build: Callable[[Path], None]) -> Path:
-    """A folder of the cache, in which was built what these sources say."""
-    folder = _cache() / "peers" / name
-    stamp = folder / "stamp"
-    wanted = _digest(sources)
-    if not stamp.exists() or stamp.read_text() != wanted:
-        print(f"building {name}", file=sys.stderr, flush=True)
-        folder.mkdir(parents=True, exist_ok=True)
-        build(folder)
-        stamp.write_text(wanted)
-    return folder
-
-
-def _digest(sources: list[Path]) -> str:
-    digest = hashlib.sha256(sys.version.encode())
-    for source in sources:
-        digest.update(source.name.encode() + b"\0" + source.read_bytes() + b"\0")
-    return digest.hexdigest()
-
-
-def _cache() -> Path:
-    """The folder that tools/real/build.py uses too."""
-    own, shared = os.environ.get("KUBEWRIGHT_CACHE"), os.environ.get("XDG_CACHE_HOME")
-    return Path(own) if own else (Path(shared) if shared else Path.home() / ".cache") / "kubewright"
-
-
-def _run(command: list[str], folder: Path, **environment: str) -> None:
-    subprocess.run(command, cwd=folder, env={**os.environ, **environment}, check=True)
+    return built(KOPF, [Path(__file__)], build) / "bin/python"
 
 
 if __name__ == "__main__":

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import AsyncIterator, Awaitable, Callable, Generator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 import pytest_asyncio
@@ -12,12 +13,17 @@ import pytest_asyncio
 from conformance.differences import DIFFERENCES
 from conformance.exchange import Api, differences, normalised
 from conformance.golden import Golden
+from conformance.kubectl import Kubectl, told_apart
+from conformance.planes import real_plane
+from conformance.rights import Rights
 from conformance.sections import Cases
 from conformance.widgets import Widgets
 from kubewright import Client, Config, InProcessTransport, Metadata
 from kubewright.client import HttpTransport, Transport
+from kubewright.config import Anonymous
 from kubewright.kinds.core_v1 import Namespace
 from kubewright.testing import RealControlPlane
+from kubewright_apiserver.access import Peer
 from kubewright_apiserver.server import ApiServer
 from tests.real import require_binaries
 
@@ -76,11 +82,14 @@ def pytest_report_collectionfinish(config: pytest.Config) -> str:
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def real(request: pytest.FixtureRequest) -> AsyncIterator[RealControlPlane | None]:
     """A real kube-apiserver with everything that is GA or beta, if that is the server that was chosen."""
-    if request.config.getoption("--server") != "real":
-        yield None
-        return
-    async with RealControlPlane(binaries=require_binaries(), runtime_config="api/ga=true,api/beta=true") as plane:
+    async with real_plane(request) as plane:
         yield plane
+
+
+@pytest.fixture
+def server_options() -> dict[str, Any]:
+    """Further options of an embedded server; a module that has its own gives ``real`` the same."""
+    return {}
 
 
 @pytest.fixture
@@ -101,11 +110,13 @@ class Chosen(NamedTuple):
     kubeconfig: Path | None
     forget: Forget | None
     """Makes the server forget what has changed so far, if that can be done."""
+    embedded: ApiServer | None = None
+    """The server itself, if it is reached without a socket."""
 
 
 @pytest_asyncio.fixture
 async def server(
-    request: pytest.FixtureRequest, real: RealControlPlane | None, tmp_path: Path
+    request: pytest.FixtureRequest, real: RealControlPlane | None, tmp_path: Path, server_options: dict[str, Any]
 ) -> AsyncIterator[Chosen]:
     """The server that was chosen; an embedded one is new for each case."""
     name = request.config.getoption("--server")
@@ -115,10 +126,11 @@ async def server(
         await http.aclose()
         return
     data = tmp_path / "store.db" if name == "sqlite" else None
-    async with ApiServer(data=data, listens=name == "http", runtime_config=SERVED) as embedded:
+    listens = name == "http" or "kubectl" in request.fixturenames
+    async with ApiServer(data=data, listens=listens, runtime_config=SERVED, **server_options) as embedded:
         forget = _forgetting(embedded) if data is None else None
-        if name != "http":
-            yield Chosen(InProcessTransport(embedded.handle), None, forget)
+        if not listens:
+            yield Chosen(InProcessTransport(embedded.handle, embedded.connect), None, forget, embedded)
             return
         made = HttpTransport(Config.from_kubeconfig(embedded.kubeconfig))
         yield Chosen(made, embedded.kubeconfig, forget)
@@ -169,12 +181,58 @@ async def api(client: Client, transport: Transport, request: pytest.FixtureReque
     api.is_patient = request.config.getoption("--server") == "real"
     yield api
     exchanges = normalised(api)
+    found = differences(exchanges, _recorded(request, exchanges))
+    assert not found, "\n".join(found)
+
+
+def _recorded(request: pytest.FixtureRequest, told: list[dict[str, Any]]) -> Any:
+    """What a case heard from the real server: what it heard now, if that is to be recorded."""
     golden = Golden(request.node.path.stem.removeprefix("test_"))
     if request.config.getoption("--record") and not request.node.stash[FAILED]:
         assert request.config.getoption("--server") == "real", "only the real server's answers are recorded"
-        golden.record(request.node.name, exchanges)
-    found = differences(exchanges, golden.expected(request.node.name))
-    assert not found, "\n".join(found)
+        golden.record(request.node.name, told)
+    return golden.expected(request.node.name)
+
+
+@pytest_asyncio.fixture
+async def kubectl(
+    server: Chosen, client: Client, request: pytest.FixtureRequest, tmp_path: Path
+) -> AsyncIterator[Kubectl]:
+    """kubectl in the case's namespace; what it prints must be what it prints on the real server."""
+    assert server.kubeconfig is not None
+    kubectl = Kubectl(require_binaries().kubectl, server.kubeconfig, client.namespace, tmp_path)
+    yield kubectl
+    found = told_apart(kubectl.told, _recorded(request, kubectl.told))
+    assert not found, found
+
+
+@pytest_asyncio.fixture
+async def stranger(api: Api, server: Chosen) -> AsyncIterator[Api]:
+    """The same case's requests without the administrator's credentials; a token may go in a header."""
+    bare = _bare(server)
+    stranger = Api(bare.send, api.namespace)
+    stranger.exchanges = api.exchanges
+    yield stranger
+    await bare.aclose()
+
+
+@pytest_asyncio.fixture
+async def rights(api: Api) -> AsyncIterator[Rights]:
+    """What gives rights to the case's users."""
+    rights = Rights(api)
+    yield rights
+    await rights.end()
+
+
+def _bare(server: Chosen) -> Transport:
+    embedded = server.embedded
+    if embedded is None:
+        assert server.kubeconfig is not None
+        config = Config.from_kubeconfig(server.kubeconfig)
+        tls = dataclasses.replace(config.tls, cert_file=None, cert_data=b"", key_file=None, key_data=b"")
+        return HttpTransport(dataclasses.replace(config, tls=tls, credentials=Anonymous()))
+    app = embedded.app
+    return InProcessTransport(lambda method, target, headers, body: app.handle(method, target, headers, body, Peer()))
 
 
 @pytest_asyncio.fixture

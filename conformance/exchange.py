@@ -79,6 +79,8 @@ class Api:
         self.namespace = namespace
         self.exchanges: list[dict[str, Any]] = []
         self.is_recording = True
+        self.identity: tuple[tuple[str, str], ...] = ()
+        """Headers that tell who asks, with every request."""
         self.is_patient = True
         """Whether a watch is read until the server ends it; else until nothing more comes."""
         self.is_timed = True
@@ -116,7 +118,22 @@ class Api:
         sent = {"Accept": "application/json", "User-Agent": "conformance/1", **(headers or {})}
         if body is not None:
             sent.setdefault("Content-Type", content_type)
-        return Request(method=method, target=target, headers=list(sent.items()), body=data, verb=method.lower())
+        pairs = [*sent.items(), *self.identity]
+        return Request(method=method, target=target, headers=pairs, body=data, verb=method.lower())
+
+    def acting_as(self, user: str, *groups: str, uid: str = "", extra: Mapping[str, str] | None = None) -> Api:
+        """The same case's requests as somebody else's."""
+        identity = [("Impersonate-User", user), *(("Impersonate-Group", group) for group in groups)]
+        identity += [("Impersonate-Uid", uid)] if uid else []
+        identity += [(f"Impersonate-Extra-{key}", value) for key, value in (extra or {}).items()]
+        return self.with_headers(*identity)
+
+    def with_headers(self, *identity: tuple[str, str]) -> Api:
+        """The same case's requests with further headers, which may come twice."""
+        twin = Api(self.send, self.namespace)
+        twin.exchanges, twin.is_patient, twin.is_recording = self.exchanges, self.is_patient, self.is_recording
+        twin.identity = tuple((name, value.replace("{ns}", self.namespace)) for name, value in identity)
+        return twin
 
     def _kept(self, request: Request, answer: Answer) -> Answer:
         if self.is_recording:
@@ -292,6 +309,8 @@ class _Normaliser:
             return "<continue>"
         if key == "storageVersionHash":
             return "<hash>"
+        if key == "token" and text.count(".") == 2:
+            return "<token>"
         if "\n" in text and text.startswith('{"type":"'):
             return "\n".join(json.dumps(self.value(json.loads(line)), sort_keys=True) for line in text.splitlines())
         text = text.replace(self._namespace, "<namespace>")

@@ -14,8 +14,8 @@ FOLDER = Path(__file__).parent / "golden"
 class Golden:
     """The recorded cases of one module."""
 
-    def __init__(self, module: str) -> None:
-        self._path = FOLDER / f"{module}.json"
+    def __init__(self, module: str, folder: Path = FOLDER) -> None:
+        self._path = folder / f"{module}.json"
         self._cases: dict[str, Any] = json.loads(self._path.read_text()) if self._path.exists() else {}
 
     def expected(self, case: str) -> Any:
@@ -25,7 +25,7 @@ class Golden:
     def record(self, case: str, exchanges: Any) -> None:
         """Keep what the real server answers now."""
         self._cases[case] = exchanges
-        FOLDER.mkdir(exist_ok=True)
+        self._path.parent.mkdir(exist_ok=True)
         lines = (
             f"{json.dumps(name)}: {json.dumps(self._cases[name], ensure_ascii=False)}" for name in sorted(self._cases)
         )

@@ -2,74 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
-import json
 import re
-from collections.abc import AsyncIterator
-from pathlib import Path
-from typing import Any
 
 import pytest
-import pytest_asyncio
 
-from conformance.conftest import FAILED, Chosen
-from conformance.exchange import differences
-from conformance.golden import Golden
+from conformance.kubectl import Kubectl
 from conformance.objects import config_map, deployment
-from kubewright import Client
-from tests.real import require_binaries
-
-
-class Kubectl:
-    """Runs kubectl, and keeps what it printed."""
-
-    def __init__(self, binary: Path, kubeconfig: Path, namespace: str, folder: Path) -> None:
-        self._binary = binary
-        self._kubeconfig = kubeconfig
-        self.namespace = namespace
-        self._folder = folder
-        self.told: list[dict[str, Any]] = []
-
-    async def __call__(self, *words: str, given: Any = None, is_told: bool = True) -> str:
-        """Run a command with the object as its standard input; what it printed."""
-        command = [str(self._binary), f"--kubeconfig={self._kubeconfig}", f"--cache-dir={self._folder}", *words]
-        process = await asyncio.create_subprocess_exec(
-            *command,
-            "-n",
-            self.namespace,
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-            env={"HOME": str(self._folder), "KUBERC": "off", "KUBECTL_KUBERC": "false"},
-        )
-        printed, errors = await process.communicate(b"" if given is None else json.dumps(given).encode())
-        out = printed.decode()
-        if is_told:
-            entry = {"command": " ".join(words), "code": process.returncode, "out": out, "err": errors.decode()}
-            self.told.append({key: self._normal(str(value)) for key, value in entry.items()})
-        return out
-
-    def _normal(self, text: str) -> str:
-        text = text.replace(self.namespace, "<namespace>")
-        text = re.sub(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", "<uid>", text)
-        text = re.sub(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", "<time>", text)
-        return re.sub(r'(resourceVersion"?: ?)"\d+"', r"\1<version>", text)
-
-
-@pytest_asyncio.fixture
-async def kubectl(
-    server: Chosen, client: Client, request: pytest.FixtureRequest, tmp_path: Path
-) -> AsyncIterator[Kubectl]:
-    """kubectl in the case's namespace; what it prints must be what it prints on the real server."""
-    if server.kubeconfig is None:
-        pytest.skip("kubectl needs a server that listens")
-    kubectl = Kubectl(require_binaries().kubectl, server.kubeconfig, client.namespace, tmp_path)
-    yield kubectl
-    golden = Golden("kubectl")
-    if request.config.getoption("--record") and not request.node.stash[FAILED]:
-        golden.record(request.node.name, kubectl.told)
-    found = differences(kubectl.told, golden.expected(request.node.name))
-    assert not found, "\n".join(found)
 
 
 async def test_apply_creates_configures_and_leaves_alone(kubectl: Kubectl):

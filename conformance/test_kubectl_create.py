@@ -6,11 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from conformance import test_kubectl
+from conformance.kubectl import Kubectl
 from conformance.objects import deployment
-from conformance.test_kubectl import Kubectl
-
-kubectl = test_kubectl.kubectl
+from kubewright.testing.certificates import Authority
 
 GENERATED = {
     "configmap": "configmap a --from-literal=k=v --from-literal=other=é",
@@ -24,11 +22,14 @@ GENERATED = {
     "rolebinding": "rolebinding a --role=r --user=u --serviceaccount=default:s --group=g",
     "quota": "quota a --hard=cpu=1,memory=1Gi,pods=2 --scopes=BestEffort",
     "poddisruptionbudget": "poddisruptionbudget a --selector=app=x --min-available=50%",
+    "controlled": "poddisruptionbudget a --selector=app=x --max-unavailable=1",
+    "backend": "ingress a --default-backend=s:80 --annotation=k=v",
     "ingress": "ingress a --rule=foo.example.com/bar*=svc:8080,tls=cert --class=c",
 }
 DRY = {
     "namespace": "namespace kubectl-made",
     "clusterrole": "clusterrole kubectl-made --verb=get --non-resource-url=/logs/*",
+    "aggregation": "clusterrole kubectl-made --aggregation-rule=l=1",
     "clusterrolebinding": "clusterrolebinding kubectl-made --clusterrole=r --user=u",
     "priorityclass": "priorityclass kubectl-made --value=1000 --description=d --preemption-policy=Never",
 }
@@ -39,7 +40,7 @@ async def test_a_generator_makes_an_object(kubectl: Kubectl, what: str):
     command = GENERATED[what].split()
     await kubectl("create", *command)
     await kubectl("create", *command)
-    kind = {"registry": "secret"}.get(what, what)
+    kind = command[0]
     await kubectl("get", kind, "a", "-o", "yaml")
 
 
@@ -53,6 +54,24 @@ async def test_a_generator_makes_what_is_refused(kubectl: Kubectl):
     await kubectl("create", "deployment", "Bad_Name", "--image=nginx")
     await kubectl("create", "quota", "q", "--hard=cpu=-1")
     await kubectl("create", "role", "r", "--verb=get", "--resource=nope")
+
+
+async def test_from_a_file_of_variables(kubectl: Kubectl):
+    variables = kubectl.file("variables", "A=b\n# no more\nC=d e\n")
+    await kubectl(f"create configmap a --from-env-file={variables}")
+    await kubectl(f"create secret generic a --from-env-file={variables}")
+    await kubectl(f"create configmap hashed --from-env-file={variables} --append-hash")
+    await kubectl("get configmap a -o yaml")
+    await kubectl("get secret a -o jsonpath={.data}")
+
+
+async def test_a_secret_of_a_certificate(kubectl: Kubectl):
+    pair = Authority("kubectl").issue_server("example.com", ["example.com"])
+    certificate, key = kubectl.file("certificate", pair.public.decode()), kubectl.file("key", pair.private.decode())
+    await kubectl(f"create secret tls a --cert={certificate} --key={key}")
+    await kubectl("get secret a")
+    await kubectl("get secret a -o jsonpath={.type}")
+    await kubectl(f"create secret tls b --cert={key} --key={key}")
 
 
 async def test_a_config_map_from_files(kubectl: Kubectl, tmp_path: Path):
@@ -101,6 +120,18 @@ async def test_expose_and_set(kubectl: Kubectl):
     await kubectl("set", "resources", "deployment/d", "--limits=cpu=200m,memory=512Mi")
     await kubectl("rollout", "restart", "deployment/d", is_told=False)
     await kubectl("get", "deployment", "d", "-o", "jsonpath={.spec.template.spec.containers} {.metadata.generation}")
+
+
+async def test_exposing_more(kubectl: Kubectl):
+    await kubectl("run p --image=nginx --port=80 --expose")
+    await kubectl("expose pod p --name=second --type=NodePort --port=81 --protocol=UDP -o name")
+    await kubectl("expose service second --name=third --port=82 --cluster-ip=None --dry-run=server -o yaml")
+    await kubectl("expose configmap nope --port=1")
+    await kubectl("get services -o name")
+    await kubectl("run p --image=nginx")
+    await kubectl("run q --image=nginx --restart=Never --privileged --command -- sh -c date")
+    await kubectl("run", "r", "--image=nginx", "--overrides", '{"spec":{"hostNetwork":true}}')
+    await kubectl("get pod q -o jsonpath={.spec.containers[0]}")
 
 
 async def test_run_a_pod(kubectl: Kubectl):

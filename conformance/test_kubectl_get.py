@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import pytest
 
-from conformance import test_kubectl
 from conformance.conftest import Chosen
+from conformance.kubectl import Kubectl
 from conformance.objects import config_map, crd, deployment, pod
-from conformance.test_kubectl import Kubectl
 
-kubectl = test_kubectl.kubectl
-
-AGE = re.compile(r"\b\d+s\b")
 OBJECTS: dict[str, dict[str, Any]] = {
     "configmap": config_map("a", k="v"),
     "pod": pod("a", initContainers=[{"name": "i", "image": "i"}], nodeName="n"),
@@ -67,56 +62,48 @@ OBJECTS: dict[str, dict[str, Any]] = {
 }
 
 
-async def printed(kubectl: Kubectl, *words: str) -> None:
-    """Run kubectl; what it prints is compared but for ages, which are those of seconds here."""
-    out = await kubectl(*words)
-    kubectl.told[-1]["out"] = AGE.sub("<age>", kubectl.told[-1]["out"])
-    assert out or kubectl.told[-1]["err"]
-
-
 async def made(kubectl: Kubectl, obj: dict[str, Any]) -> None:
     metadata = {"name": "a", "labels": {"l": "1"}, **obj.get("metadata", {})}
     document = {**obj, "metadata": metadata}
     if "involvedObject" in obj:
         document["involvedObject"] = {**obj["involvedObject"], "namespace": kubectl.namespace}
-    await kubectl("create", "--validate=false", "-f", "-", given=document, is_told=False)
+    await kubectl.made(document)
 
 
 @pytest.mark.parametrize("kind", OBJECTS)
 async def test_get_prints_a_table(kubectl: Kubectl, kind: str):
     await made(kubectl, OBJECTS[kind])
-    await printed(kubectl, "get", kind, "a")
-    await printed(kubectl, "get", kind, "a", "-o", "wide")
-    await printed(kubectl, "get", kind, "-l", "l=1", "--show-labels")
-    await printed(kubectl, "get", kind, "a", "--no-headers")
+    await kubectl("get", kind, "a")
+    await kubectl("get", kind, "a", "-o", "wide")
+    await kubectl("get", kind, "-l", "l=1", "--show-labels")
 
 
 @pytest.mark.parametrize("kind", ["configmaps", "pods", "roles", "deployments.apps,services"])
 async def test_get_says_that_there_is_nothing(kubectl: Kubectl, kind: str):
-    await printed(kubectl, "get", kind, "-l", "nothing=here")
+    await kubectl("get", kind, "-l", "nothing=here")
 
 
 async def test_get_of_several_kinds_and_names(kubectl: Kubectl):
     for kind in ("service", "deployment"):
         await made(kubectl, OBJECTS[kind])
-    await printed(kubectl, "get", "deployment,service", "-l", "l=1")
-    await printed(kubectl, "get", "deployment/a", "service/a", "service/nope")
-    await printed(kubectl, "get", "deployment", "a", "--show-kind")
-    await printed(kubectl, "get", "deployment", "-L", "l", "-l", "l=1")
-    await printed(kubectl, "get", "deployment", "-l", "l=1", "--sort-by=.metadata.name")
-    await printed(kubectl, "get", "all", "-l", "l=1")
-    await printed(kubectl, "get", "deployment", "a", "-o", "custom-columns=N:.metadata.name,R:.spec.replicas")
+    await kubectl("get", "deployment,service", "-l", "l=1")
+    await kubectl("get", "deployment/a", "service/a", "service/nope")
+    await kubectl("get", "deployment", "a", "--show-kind")
+    await kubectl("get", "deployment", "-L", "l", "-l", "l=1")
+    await kubectl("get", "deployment", "-l", "l=1", "--sort-by=.metadata.name")
+    await kubectl("get", "all", "-l", "l=1")
+    await kubectl("get", "deployment", "a", "-o", "custom-columns=N:.metadata.name,R:.spec.replicas")
 
 
 async def test_get_in_pages(kubectl: Kubectl):
     for name in "abc":
         await made(kubectl, config_map(name))
-    await printed(kubectl, "get", "configmap", "-l", "l=1", "--chunk-size=1")
+    await kubectl("get", "configmap", "-l", "l=1", "--chunk-size=1")
 
 
 async def test_get_watches_and_prints_rows(kubectl: Kubectl):
     await made(kubectl, config_map("a"))
-    await printed(kubectl, "get", "configmap", "-l", "l=1", "-w", "--request-timeout=1s")
+    await kubectl("get", "configmap", "-l", "l=1", "-w", "--request-timeout=1s")
 
 
 async def test_get_of_custom_resources(kubectl: Kubectl, server: Chosen):
@@ -133,6 +120,6 @@ async def test_get_of_custom_resources(kubectl: Kubectl, server: Chosen):
     widget = {"apiVersion": f"{group}/v1", "kind": "Widget", "metadata": {"name": "a"}, "spec": spec}
     while not (await kubectl("get", f"widgets.{group}", "-o", "name", is_told=False)):
         await kubectl("create", "-f", "-", given=widget, is_told=False)
-    await printed(kubectl, "get", f"widgets.{group}")
-    await printed(kubectl, "get", f"widgets.{group}", "a", "-o", "wide")
+    await kubectl("get", f"widgets.{group}")
+    await kubectl("get", f"widgets.{group}", "a", "-o", "wide")
     await kubectl("delete", "crd", f"widgets.{group}", is_told=False)

@@ -19,18 +19,13 @@ import pytest
 import yaml
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--kills", type=int, default=30, help="how many servers are killed under load")
-    parser.addoption("--seed", type=int, default=None, help="of the load of the servers that are killed")
-
-
 class ServerProcess:
     """A server as a person starts it: ``python -m kubewright_apiserver`` with these flags."""
 
-    def __init__(self, folder: Path, flags: tuple[str, ...], cwd: Path | None) -> None:
+    def __init__(self, folder: Path, flags: tuple[str, ...], cwd: Path | None, under: tuple[str, ...] = ()) -> None:
         self.kubeconfig = folder / "kubeconfig"
         self._errors = folder / f"stderr-{len(list(folder.glob('stderr-*')))}"
-        command = [sys.executable, "-m", "kubewright_apiserver", *flags]
+        command = [*under, sys.executable, "-m", "kubewright_apiserver", *flags]
         with self._errors.open("wb") as errors:
             self.child = subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True, cwd=cwd
@@ -105,17 +100,11 @@ def start(tmp_path: Path) -> Iterator[Callable[..., ServerProcess]]:
     """Starts servers on a free port, with a kubeconfig; all are gone when the test is over."""
     started: list[ServerProcess] = []
 
-    def start(*flags: str, cwd: Path | None = None) -> ServerProcess:
+    def start(*flags: str, cwd: Path | None = None, under: tuple[str, ...] = ()) -> ServerProcess:
         settled = ("--secure-port=0", f"--write-kubeconfig={tmp_path / 'kubeconfig'}")
-        started.append(ServerProcess(tmp_path, (*settled, *flags), cwd))
+        started.append(ServerProcess(tmp_path, (*settled, *flags), cwd, under))
         return started[-1]
 
     yield start
     for process in started:
         process.close()
-
-
-@pytest.fixture
-def context_of() -> Callable[[Path], ssl.SSLContext]:
-    """Gives TLS with the authority and the certificate of a kubeconfig."""
-    return client_context

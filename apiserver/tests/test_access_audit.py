@@ -51,8 +51,8 @@ def test_a_request_is_told_of_when_it_comes_and_when_it_is_answered(tmp_path: Pa
     trail = auditor.trail("POST", "/api/v1/namespaces/shop/configmaps?dryRun=All")
     trail.authenticated(JANE)
     trail.decided(Decision(True, "RBAC: allowed by x"))
-    trail.name("a")
-    trail.completed(201)
+    trail.sent(b'{"data": {"password": "x"}}', "application/json")
+    trail.completed(201, {"kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"password": "x"}})
 
     common = {
         "kind": "Event",
@@ -146,7 +146,7 @@ def test_the_first_rule_that_fits_decides(tmp_path: Path):
     auditor.ask("GET", "/api/v1/pods", User(name="eve"))
 
     assert auditor.stages() == ["jane list ResponseComplete"]
-    assert auditor.told()[0]["level"] == "Metadata"
+    assert auditor.told()[0]["level"] == "Request"
 
 
 @pytest.mark.parametrize(

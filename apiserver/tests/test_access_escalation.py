@@ -136,7 +136,7 @@ async def test_who_may_bind_a_role_need_not_hold_it(rights: Rights):
 async def test_a_binding_of_a_role_that_is_not_there_is_refused(rights: Rights):
     refusal = rights.why_not(BINDINGS, binding())
 
-    assert (refusal.code, refusal.message) == (404, 'roles.rbac.authorization.k8s.io "r" not found')
+    assert (refusal.code, refusal.message) == (404, 'rolebindings.rbac.authorization.k8s.io "r" not found')
 
 
 async def test_roles_that_are_bound_but_not_there_are_told_of(rights: Rights):
@@ -145,7 +145,7 @@ async def test_roles_that_are_bound_but_not_there_are_told_of(rights: Rights):
 
     message = rights.why_not(ROLES, role(rule("get", "pods"))).message
 
-    assert message.endswith('; resolution errors: [clusterrole.rbac.authorization.k8s.io "gone" not found]')
+    assert message.endswith('; resolution errors: [roles.rbac.authorization.k8s.io "gone" not found]')
 
 
 async def test_masters_and_other_resources_are_not_looked_at(rights: Rights):

@@ -209,7 +209,7 @@ async def test_all_rules_of_somebody_are_listed_with_what_could_not_be_found(rol
 
     found = roles.rbac.rules_for(JANE, "shop")
 
-    assert found == ([rule("get", "pods")], ['role.rbac.authorization.k8s.io "r" not found'])
+    assert found == ([rule("get", "pods")], [("Role", "r")])
 
 
 async def test_masters_may_do_everything_in_every_mode():

@@ -10,16 +10,17 @@ from typing import Any
 
 import pytest
 
+from kubewright_apiserver.admission import Attributes, Plugins
 from kubewright_apiserver.defaulting import (
     Context,
     ServiceAddresses,
-    admit,
     allocate_service,
     default,
     fill_printed,
     prepare_create,
     prepare_update,
 )
+from kubewright_apiserver.registry import Registry
 
 CASES: list[dict[str, Any]] = json.loads((Path(__file__).parent / "data/defaulting.json").read_text())
 CREATED = [case for case in CASES if "before" not in case]
@@ -31,7 +32,8 @@ CONTEXT = Context(
     extra={"authentication.kubernetes.io/credential-id": ["X509SHA256=<hash>"]},
     new_uid=lambda: "<new uid>",
 )
-PRIORITY_CLASSES = [
+REGISTRY = Registry({"api/beta": True})
+PRIORITY_CLASSES: list[dict[str, Any]] = [
     {
         "metadata": {"name": "system-node-critical"},
         "value": 2000001000,
@@ -40,8 +42,24 @@ PRIORITY_CLASSES = [
 ]
 
 
-def listed(group: str, plural: str) -> list[dict[str, Any]]:
-    return PRIORITY_CLASSES if plural == "priorityclasses" else []
+class Stored:
+    """A cluster of nothing but these classes."""
+
+    def find(self, table: str, key: str) -> dict[str, Any] | None:
+        return next((one for one in self.listed(table) if one["metadata"]["name"] == key), None)
+
+    def listed(self, table: str, prefix: str = "") -> list[dict[str, Any]]:
+        return PRIORITY_CLASSES if table.endswith("/priorityclasses") else []
+
+    def suffix(self) -> str:
+        return "abcde"
+
+
+def admit(group: str, version: str, kind: str, obj: dict[str, Any], old: dict[str, Any] | None = None) -> None:
+    served = REGISTRY.find_kind(group, version, kind)
+    if served is not None:
+        resource = f"{group}/{served.plural}"
+        Plugins().admit(Attributes(Stored(), "CREATE" if old is None else "UPDATE", resource, obj, old=old))
 
 
 def kind_of(obj: dict[str, Any]) -> tuple[str, str, str]:
@@ -63,7 +81,7 @@ def test_a_new_object_becomes_what_the_real_server_made_of_it(case):
     obj["metadata"]["uid"] = "<uid>"
 
     default(group, version, kind, obj)
-    admit(group, kind, obj, None, listed)
+    admit(group, version, kind, obj)
     if kind == "Service":
         allocate_service(obj, None, ServiceAddresses(random=Random(0)), is_dry_run=True)
     prepare_create(group, version, kind, obj, CONTEXT)
@@ -82,7 +100,7 @@ def test_a_changed_object_becomes_what_the_real_server_made_of_it(case):
 
     default(group, version, kind, obj)
     if not subresource:
-        admit(group, kind, obj, old, listed)
+        admit(group, version, kind, obj, old)
     if kind == "Service" and not subresource:
         addresses = ServiceAddresses(random=Random(0))
         addresses.adopt(old)

@@ -1,6 +1,7 @@
 """The command line: what kube-apiserver takes and says, and what the server adds."""
 
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
@@ -8,6 +9,8 @@ from kubewright_apiserver.data import flags as known_flags
 from kubewright_apiserver.golang import go_duration
 from kubewright_apiserver.process.command_line import UsageError, integer_of, items_of, pairs_of
 from kubewright_apiserver.process.flags import Flags, help_text
+
+GUIDE = Path(__file__).parent.parent.parent / "docs/guide"
 
 
 @pytest.mark.parametrize(
@@ -164,3 +167,12 @@ def test_help_names_every_flag():
     for name in (*known_flags(), "data", "write-kubeconfig", "write-assets", "exit-with-stdin", "manifests"):
         assert f"--{name}" in [word.rstrip(",") for word in text.split()]
     assert max(map(len, text.splitlines())) <= 120
+
+
+def test_the_guide_tells_of_every_flag_that_has_an_effect():
+    guide = "".join((GUIDE / page).read_text() for page in ("process.md", "apiserver.md"))
+    effective = help_text().partition("Flags of kube-apiserver that it accepts")[0]
+    names = [line.split()[0] for line in effective.splitlines() if line.startswith("      --")]
+
+    assert [name for name in names if f"`{name}" not in guide] == []
+    assert {"--data", "--secure-port", "--write-kubeconfig"} <= set(names)

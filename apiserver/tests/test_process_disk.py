@@ -53,9 +53,10 @@ def test_writes_stop_reads_go_on_and_nothing_is_lost(start, tmp_path: Path):
     again = start(data)
     again.ready()
 
-    assert refusal["reason"] == "InternalError"
+    file = tmp_path / "cluster" / "cluster.db"
+    assert "reason" not in refusal
     assert refusal["message"].startswith(
-        f"Internal error occurred: the store's file {tmp_path / 'cluster' / 'cluster.db'} cannot be written: "
+        f"etcdserver: mvcc: database space exceeded: the store's file {file} cannot be written: "
     )
     assert "make room on its disk" in refusal["message"]
     assert names
@@ -167,3 +168,25 @@ def test_a_failure_that_nobody_understands_ends_the_server_and_loses_nothing(sta
     assert f"Error: the store's file {file} cannot be written: poisoned" in process.said
     assert "Traceback" not in process.said
     assert names_in(again) == ["good"]
+
+
+def can_be_traced() -> bool:
+    command = ["strace", "-D", "-y", "-e", "trace=fdatasync", "true"]
+    return (
+        shutil.which("strace") is not None and not subprocess.run(command, capture_output=True, check=False).returncode
+    )
+
+
+@pytest.mark.skipif(not can_be_traced(), reason="needs strace, to see the disk being flushed")
+@pytest.mark.parametrize(("flags", "flushes"), [([], 0), (["--power-safe"], 3)])
+def test_each_write_is_flushed_to_the_disk_when_asked_for(start, tmp_path: Path, flags: list[str], flushes: int):
+    trace = tmp_path / "trace"
+    under = ("strace", "-D", "-f", "-y", "-e", "trace=fdatasync", "-o", str(trace))
+    process = start(f"--data={tmp_path / 'cluster'}", *flags, under=under)
+    process.ready()
+    before = trace.read_text().count("cluster.db-wal>")
+
+    for name in ("one", "two", "three"):
+        assert process.ask(MAPS, "POST", {"metadata": {"name": name}})[0] == 201
+
+    assert trace.read_text().count("cluster.db-wal>") - before == flushes

@@ -48,17 +48,36 @@ def etcd(address: str, folder: Path, cwd: Path | None = None) -> Iterator[subpro
 def test_the_programs_can_be_run_and_nothing_else_is_written(tmp_path: Path):
     written = write_assets(tmp_path / "assets")
 
-    assert [path.name for path in written] == ["etcd", "kube-apiserver"]
-    assert all(stat.S_IMODE(path.stat().st_mode) == 0o755 for path in written)
+    assert [path.name for path in written][:2] == ["etcd", "kube-apiserver"]
+    assert all(stat.S_IMODE(path.stat().st_mode) == 0o755 for path in written[:2])
     assert sorted((tmp_path / "assets").iterdir()) == written
 
 
 def test_they_are_written_by_a_flag(tmp_path: Path):
+    found = written_by_flag(tmp_path, PATH="")
+
+    assert found == [str(tmp_path / "assets" / name) for name in ("etcd", "kube-apiserver")]
+
+
+def written_by_flag(folder: Path, **environment: str) -> list[str]:
     command = [sys.executable, "-m", "kubewright_apiserver", "--write-assets", "assets"]
+    return subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, check=True
+    ).stdout.splitlines()
 
-    found = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
 
-    assert found.stdout.splitlines() == [str(tmp_path / "assets" / name) for name in ("etcd", "kube-apiserver")]
+def test_kubectl_is_the_one_that_is_installed(tmp_path: Path):
+    (tmp_path / "bin").mkdir()
+    kubectl = tmp_path / "bin" / "kubectl"
+    kubectl.write_text("#!/bin/sh\necho ours\n")
+    kubectl.chmod(0o755)
+
+    first = written_by_flag(tmp_path, PATH=str(kubectl.parent))
+    again = written_by_flag(tmp_path, PATH=f"{tmp_path / 'assets'}:{kubectl.parent}")
+
+    assert first[-1] == str(tmp_path / "assets" / "kubectl")
+    assert again == first
+    assert subprocess.check_output([first[-1]], text=True) == "ours\n"
 
 
 @pytest.mark.parametrize("name", ["etcd", "kube-apiserver"])

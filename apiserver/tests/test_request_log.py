@@ -223,7 +223,7 @@ def test_who_is_refused_at_the_door_is_noted_without_the_token():
 
         found = [(record.status, record.user) for record in server.requests]
 
-    assert found == [(401, ""), (403, ""), (200, "kubernetes-admin")]
+    assert found == [(401, ""), (403, "system:anonymous"), (200, "kubernetes-admin")]
     assert "hunter2" not in str(server.requests)
 
 

@@ -349,7 +349,7 @@ async def test_stopping_waits_for_no_client_with_tls():
     unverified = ssl.create_default_context()
     unverified.check_hostname = False
     unverified.verify_mode = ssl.CERT_NONE
-    server = ApiServer(tokens={"secret": User(name="test", groups=())})
+    server = ApiServer(tokens={"secret": User(name="test", groups=("system:masters",))})
     await server.start()
     port = int(server.url.rpartition(":")[2])
     clients = [await asyncio.open_connection("127.0.0.1", port, ssl=unverified) for _ in range(10)]

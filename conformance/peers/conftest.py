@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 import pytest_asyncio
 
 from conformance.conftest import Chosen
+from conformance.exchange import Api
 from conformance.objects import crd
+from conformance.peers.account import Accounts
+from conformance.peers.defined import define
+from conformance.peers.go_programs import GoPrograms, Unfetched
 from conformance.peers.peer import PYTHON, Peer
 from kubewright import Client, Metadata, Unstructured
-from kubewright.errors import NotFound
 from kubewright.kinds.core_v1 import ConfigMap
 
 CRATE = Path(__file__).parent / "kube_rs"
@@ -27,21 +31,31 @@ async def peer(server: Chosen, client: Client, tmp_path: Path) -> Peer:
         pytest.skip("peers need a server that listens")
     if not PYTHON.exists():
         pytest.skip("the peers are not installed: `make peers` does it")
-    definition = crd("widgets", "peers.example.com", subresources={"status": {}})
-    await client.apply(Unstructured.from_dict(definition))
-    while not await _is_served(client):
-        pass
+    await define(client, crd("widgets", "peers.example.com", subresources={"status": {}}))
     for name in ("x", "y"):
         await client.create(ConfigMap(metadata=Metadata(name=name)))
     return Peer(server.kubeconfig, client.namespace, tmp_path)
 
 
-async def _is_served(client: Client) -> bool:
+@pytest_asyncio.fixture
+async def accounts(server: Chosen, client: Client, tmp_path: Path) -> AsyncIterator[Accounts]:
+    """Makes the service accounts that peers run as."""
+    if server.kubeconfig is None:
+        pytest.skip("peers need a server that listens")
+    accounts = Accounts(Api(server.transport.send, client.namespace), server.kubeconfig, tmp_path)
+    yield accounts
+    await accounts.end()
+
+
+@pytest.fixture(scope="session")
+def programs() -> GoPrograms:
+    """The programs of controller-runtime, built if need be."""
+    if shutil.which("go") is None:
+        pytest.skip("controller-runtime needs Go, which is not installed")
     try:
-        await client.list(Widget)
-    except NotFound:
-        return False
-    return True
+        return GoPrograms()
+    except Unfetched as error:
+        pytest.skip(str(error))
 
 
 def _cargo(*words: str) -> subprocess.CompletedProcess[str]:

@@ -6,6 +6,7 @@ for example ``from kubewright.kinds.apps_v1 import Deployment``; exceptions from
 
 from kubewright.api import (
     UNSET,
+    Column,
     Condition,
     FieldSelector,
     Key,
@@ -19,6 +20,7 @@ from kubewright.api import (
     OwnerReference,
     Quantity,
     Resource,
+    ScalePaths,
     Status,
     UnsetType,
     Unstructured,
@@ -48,6 +50,7 @@ __all__ = [
     "Background",
     "Cached",
     "Client",
+    "Column",
     "Condition",
     "Config",
     "Context",
@@ -72,6 +75,7 @@ __all__ = [
     "RateLimit",
     "Resource",
     "Retry",
+    "ScalePaths",
     "Status",
     "StrategicPatch",
     "Terminal",

@@ -71,6 +71,47 @@ async def test_an_operator_runs_with_a_server_of_its_own_and_ends_in_order() -> 
         os.stat(kubeconfig)
 
 
+async def test_objects_stay_in_the_folder_of_the_embedded_server(tmp_path: Path) -> None:
+    flags = ["run", "greeter:operator", "--embedded", "--data", str(tmp_path / "cluster"), "--log-format", "json"]
+
+    for life in ("first", "second"):
+        with started(*flags) as child:
+            said = lines_until(child, "controller greeting works")
+            found = re.search(r"--kubeconfig (\S+)", said[0])
+            assert found is not None
+            async with Client(Config.from_kubeconfig(found[1])) as client:
+                await client.create(ConfigMap(metadata=Metadata(name=f"of-the-{life}-life")))
+                names = [each.name for each in await client.list(ConfigMap)]
+            child.send_signal(signal.SIGTERM)
+            assert child.wait(20) == 0
+
+    assert {"of-the-first-life", "of-the-second-life"} <= set(names)
+
+
+def test_an_embedded_server_that_cannot_start_is_told_with_its_reason(tmp_path: Path) -> None:
+    (tmp_path / "cluster").touch()
+    command = [sys.executable, "-m", "kubewright.cli", "run", "greeter:operator", "--embedded"]
+    command += ["--data", str(tmp_path / "cluster")]
+
+    found = subprocess.run(command, cwd=GREETER, capture_output=True, text=True, check=False)
+
+    assert found.returncode == 1
+    assert found.stderr.splitlines() == [
+        f"Error: --data {tmp_path / 'cluster'} is a file; name a folder, which is made if missing",
+        "kubewright: the embedded API server did not start; what it said is above",
+    ]
+
+
+def test_a_module_of_the_user_does_not_stand_in_for_one_of_the_embedded_server(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text((GREETER / "greeter.py").read_text())
+    (tmp_path / "kubewright_apiserver.py").write_text("raise SystemExit('a module of the user')")
+
+    with started("run", "mine:operator", "--embedded", "--log-format", "json", folder=tmp_path) as child:
+        said = lines_until(child, "controller greeting works")
+
+    assert not any("a module of the user" in line for line in said)
+
+
 def test_a_wrong_place_is_told_in_one_line() -> None:
     command = [sys.executable, "-m", "kubewright.cli", "run", "nowhere:operator"]
     found = subprocess.run(command, cwd=GREETER, capture_output=True, text=True, check=False)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kubewright.api import Metadata, Unstructured
-from kubewright.errors import NotServed
+from kubewright.errors import Forbidden, NotServed
 from tests.client.scripted import Call, Server, failure, thing
 
 Widget = Unstructured.of("example.com/v1", "Widget")
@@ -99,3 +99,55 @@ async def test_a_server_without_aggregated_discovery_is_asked_the_older_way():
 
     assert (found.plural, found.namespaced, found.short_names) == ("widgets", True, ("w",))
     assert sorted(resource.kind for resource in everything) == ["Node", "Widget"]
+
+
+def versioned(name: str, *versions: tuple[str, str, list[dict[str, Any]]]) -> dict[str, Any]:
+    told = [{"version": version, "freshness": fresh, "resources": found} for version, fresh, found in versions]
+    return {"metadata": {"name": name}, "versions": told}
+
+
+async def test_an_inventory_says_what_can_be_done_in_which_version():
+    widget = {**resource("widgets", "Widget"), "verbs": ["list", "delete"]}
+    group = versioned("example.com", ("v2", "Current", [widget]), ("v1", "Current", [widget]))
+
+    def answer(call: Call) -> tuple[int, Any]:
+        items = [group] if call.path == "/apis" else []
+        return 200, {"kind": "APIGroupDiscoveryList", "items": items}
+
+    async with Server(answer).client() as client:
+        inventory = await client.discovery.inventory()
+
+    assert [served.resource.api_version for served in inventory.resources] == ["example.com/v2", "example.com/v1"]
+    [preferred] = inventory.preferred()
+    assert preferred.resource.version == "v2"
+    assert preferred.can("list", "delete")
+    assert not preferred.can("list", "watch")
+    assert inventory.failures == {}
+
+
+async def test_an_inventory_names_groups_that_the_server_cannot_tell_of():
+    stale = versioned("example.com", ("v1", "Stale", [resource("widgets", "Widget")]))
+
+    def answer(call: Call) -> tuple[int, Any]:
+        return 200, {"kind": "APIGroupDiscoveryList", "items": [stale] if call.path == "/apis" else []}
+
+    async with Server(answer).client() as client:
+        inventory = await client.discovery.inventory()
+        known = await client.discovery.resource("example.com/v1", "Widget")
+
+    assert inventory.resources == ()
+    assert inventory.failures == {"example.com/v1": "stale GroupVersion discovery: example.com/v1"}
+    assert known.plural == "widgets"
+
+
+async def test_an_inventory_survives_a_group_that_cannot_be_asked_the_older_way():
+    def answer(call: Call) -> tuple[int, Any]:
+        return (403, failure(403, "Forbidden")) if call.path == "/apis/gone.io/v1" else legacy(call)
+
+    async with Server(answer).client() as client:
+        inventory = await client.discovery.inventory()
+        with pytest.raises(Forbidden):
+            await client.discovery.refresh()
+
+    assert [served.resource.kind for served in inventory.resources] == ["Node", "Widget"]
+    assert list(inventory.failures) == ["gone.io/v1"]

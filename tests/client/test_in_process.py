@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from datetime import timedelta
 from itertools import count
 from typing import Any
 
 import pytest
 
-from kubewright.client import Client, InProcessTransport
-from kubewright.errors import RequestTimeout, TransportError
+from kubewright.client import Client, InProcessTransport, Request
+from kubewright.client.in_process import Answer
+from kubewright.errors import BadRequest, RequestTimeout, TransportError
 from kubewright.kinds.core_v1 import ConfigMap
 from kubewright.testing import VirtualTime, elapse, virtual_time, wait_idle
 from kubewright.testing.faults import cancelled_at
@@ -146,3 +147,41 @@ async def test_a_closed_client_sends_nothing() -> None:
 
         with pytest.raises(TransportError, match="the client is closed"):
             await cluster.client.create(card())
+
+
+def _asked(timeout: timedelta | None = None) -> Request:
+    return Request(method="GET", target="/api/v1/pods/p/exec", headers=[], verb="connect", timeout=timeout)
+
+
+async def test_a_transport_without_a_connector_says_how_to_have_one() -> None:
+    transport = InProcessTransport(_never)
+
+    with pytest.raises(TransportError, match=r"InProcessTransport\(server.handle, server.connect\)"):
+        await transport.connect(_asked(), ["v5.channel.k8s.io"])
+
+
+async def test_a_connector_that_refuses_is_the_servers_refusal() -> None:
+    async def connect(target: str, headers: Sequence[tuple[str, str]], subprotocols: Sequence[str]) -> Answer:
+        status = {"kind": "Status", "status": "Failure", "reason": "BadRequest", "message": "no host", "code": 400}
+        return 400, [("Content-Type", "application/json")], _whole(json.dumps(status).encode())
+
+    with pytest.raises(BadRequest, match="no host"):
+        await InProcessTransport(_never, connect).connect(_asked(), ["v5.channel.k8s.io"])
+
+
+@virtual_time()
+async def test_a_connector_that_takes_too_long_is_not_waited_for() -> None:
+    async def connect(target: str, headers: Sequence[tuple[str, str]], subprotocols: Sequence[str]) -> Answer:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    with pytest.raises(RequestTimeout):
+        await InProcessTransport(_never, connect).connect(_asked(timedelta(seconds=3)), ["v5.channel.k8s.io"])
+
+
+async def _never(method: str, target: str, headers: Sequence[tuple[str, str]], body: bytes) -> Answer:
+    raise AssertionError
+
+
+async def _whole(data: bytes) -> AsyncIterator[bytes]:
+    yield data

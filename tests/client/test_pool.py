@@ -127,6 +127,18 @@ async def test_a_compressed_answer_is_read():
         assert peer.exchanges[0].headers["accept-encoding"] == "gzip"
 
 
+async def test_an_answer_to_a_head_has_a_length_and_no_body():
+    async def head(exchange: Exchange) -> None:
+        await exchange.send(b"HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\n")
+
+    async with counting(head, answers(200, THING)) as peer, client_of(peer.url) as client:
+        response = await client._caller.send(Request(method="HEAD", target="/healthz", headers=[], verb="get"))
+
+        assert (response.status, response.body) == (200, b"")
+        assert (await client.get(Thing, "a")).name == "a"
+        assert len(peer.connections) == 1
+
+
 async def test_a_header_with_a_line_end_is_not_sent():
     async with serving(answers(200, THING)) as peer, client_of(peer.url) as client:
         acting = client.using(impersonate=Impersonation(user="jane\r\nX-Evil: 1"))

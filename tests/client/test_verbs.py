@@ -223,6 +223,16 @@ async def test_delete_of_an_object_holds_only_for_that_very_one():
     }
 
 
+async def test_delete_of_an_unchanged_object_holds_only_for_the_revision_that_was_read():
+    server = Server((200, thing(version=7)), (200, {"kind": "Status", "apiVersion": "v1", "status": "Success"}))
+
+    async with server.client() as client:
+        config = await client.get(ConfigMap, "a")
+        await client.delete(config, unchanged=True)
+
+    assert server.calls[1].document["preconditions"] == {"uid": "u-a", "resourceVersion": "7"}
+
+
 async def test_delete_gives_the_object_back_while_its_end_is_pending():
     server = Server((200, thing()))
 
@@ -257,6 +267,15 @@ async def test_delete_all_deletes_what_matches_in_one_call():
     assert [config.name for config in deleted] == ["a", "b"]
     assert (server.calls[0].method, server.calls[0].path) == ("DELETE", "/api/v1/namespaces/x/configmaps")
     assert server.calls[0].query == {"labelSelector": "app=web"}
+
+
+async def test_delete_all_of_metadata_only_asks_for_a_list():
+    server = Server((200, page(thing("a"))))
+
+    async with server.client() as client:
+        await client.delete_all(MetadataOnly.of(ConfigMap))
+
+    assert "as=PartialObjectMetadataList" in server.calls[0].headers["Accept"]
 
 
 async def test_writes_to_all_namespaces_at_once_are_refused():

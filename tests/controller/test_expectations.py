@@ -5,9 +5,12 @@ from __future__ import annotations
 import asyncio
 from datetime import timedelta
 
+import pytest
+
 from kubewright import Client, Context, InProcessTransport, Key, LabelSelector, Metadata
 from kubewright.cache import Cache, Change
 from kubewright.controller import Expectations, Wake, claim, slow_start
+from kubewright.errors import ApiStatus, ConnectError, RequestTimeout, ServerTimeout
 from kubewright.kinds.core_v1 import ConfigMap, Container, Pod, PodSpec
 from kubewright.testing import elapse, embedded_server, running, virtual_time
 from kubewright.testing.faults import delay_events
@@ -120,6 +123,25 @@ async def test_a_lagging_cache_makes_no_double_pods() -> None:
 
 
 @virtual_time()
+async def test_a_creation_that_is_taken_back_does_not_cut_the_wait_after_a_failure_short() -> None:
+    expectations = Expectations(Site, Pod)
+    rounds = 0
+
+    async def reconcile(obj: Site, ctx: Context) -> None:
+        nonlocal rounds
+        rounds += 1
+        expectations.expect_creations(obj.key, 1)
+        expectations.creation_failed(obj.key)
+        raise RuntimeError("full")
+
+    async with running(operator_of(reconcile, owns=[Pod], sources=[expectations])) as cluster:
+        await cluster.client.create(site("a"))
+        await elapse(timedelta(seconds=10))
+
+        assert 5 < rounds < 20
+
+
+@virtual_time()
 async def test_orphans_that_match_are_adopted_and_own_ones_that_do_not_are_released() -> None:
     async with embedded_server() as server, Client(transport=InProcessTransport(server.handle)) as client:
         owner = await client.create(ConfigMap(metadata=Metadata(name="owner")))
@@ -147,3 +169,56 @@ async def test_an_owner_that_was_replaced_by_a_namesake_adopts_nothing() -> None
 
         assert await claim(client, owner, [orphan], LabelSelector(match_labels={"app": "x"})) == []
         assert (await client.get(Pod, "orphan")).controller_reference is None
+
+
+@virtual_time()
+async def test_children_are_made_with_a_slow_start_and_what_was_not_made_is_not_awaited() -> None:
+    expectations = Expectations(Site, Pod)
+    calls = 0
+
+    async def refuse_after_two() -> None:
+        nonlocal calls
+        calls += 1
+        if calls > 2:
+            raise RuntimeError("the quota is used up")
+
+    with pytest.raises(RuntimeError, match="quota"):
+        await expectations.create(site(), 10, refuse_after_two)
+
+    assert calls == 3
+    assert not expectations.are_met(Key("", "a"))
+    expectations.creation_failed(Key("", "a"), 2)
+    assert expectations.are_met(Key("", "a"))
+
+
+@pytest.mark.parametrize(
+    ("error", "is_awaited"),
+    [(RequestTimeout("no answer"), True), (ConnectError("refused"), False), (ServerTimeout(ApiStatus(code=504)), True)],
+)
+@virtual_time()
+async def test_a_creation_whose_answer_was_lost_stays_awaited(error: Exception, is_awaited: bool) -> None:
+    expectations = Expectations(Site, Pod)
+
+    async def fail() -> None:
+        raise error
+
+    with pytest.raises(type(error)):
+        await expectations.create(site(), 1, fail)
+
+    assert expectations.are_met(Key("", "a")) is not is_awaited
+
+
+@virtual_time()
+async def test_of_children_that_are_deleted_only_those_that_went_are_awaited() -> None:
+    expectations = Expectations(Site, Pod)
+
+    async def delete(child: Pod) -> None:
+        if child.name == "held":
+            raise RuntimeError("held")
+
+    with pytest.raises(RuntimeError, match="held"):
+        await expectations.delete(site(), [pod("held"), pod("gone")], delete)
+
+    assert not expectations.are_met(Key("", "a"))
+    expectations.deletion_failed(Key("", "a"), Key("", "gone"))
+    assert expectations.are_met(Key("", "a"))

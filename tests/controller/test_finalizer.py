@@ -135,3 +135,27 @@ def test_two_controllers_of_one_kind_hold_under_their_own_names() -> None:
     names = {finalizer_name(controller.kind, operator.name, controller.name) for controller in operator.controllers}
 
     assert names == {"tests.example.com/sites.one", "tests.example.com/sites.two"}
+
+
+@virtual_time()
+async def test_an_object_that_others_hold_goes_to_deleting_and_not_to_reconcile() -> None:
+    calls: list[str] = []
+
+    async def reconcile(obj: Site, ctx: Context) -> None:
+        calls.append("reconcile")
+
+    async def deleting(obj: Site, ctx: Context) -> timedelta | None:
+        calls.append("deleting")
+        return timedelta(minutes=1) if len(calls) < 3 else None
+
+    async with running(operator_of(reconcile, deleting=deleting)) as cluster:
+        held = site()
+        held.metadata.finalizers = ["example.com/hold"]
+        await cluster.client.create(held)
+        await elapse(timedelta(seconds=1))
+        await cluster.client.delete(Site, "a")
+        await elapse(timedelta(minutes=2))
+        found = await cluster.client.get(Site, "a")
+
+    assert calls == ["reconcile", "deleting", "deleting"]
+    assert found.metadata.finalizers == ["example.com/hold"]

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from kubewright import Client, InProcessTransport, Metadata
+from kubewright import Client, InProcessTransport, LabelSelector, Metadata
 from kubewright.api import to_dict
 from kubewright.controller.intent import is_fulfilled
-from kubewright.kinds.apps_v1 import Deployment
-from kubewright.kinds.core_v1 import ConfigMap, Pod, Service
+from kubewright.kinds.apps_v1 import Deployment, DeploymentSpec, DeploymentStatus
+from kubewright.kinds.core_v1 import ConfigMap, Container, Pod, PodSpec, PodTemplateSpec, Service
 from kubewright.testing import virtual_time
 from kubewright.testing.embedded import embedded_server
 
@@ -69,6 +69,21 @@ def test_what_was_just_applied_is_fulfilled(kind: type[Any], document: dict[str,
         assert is_fulfilled(intent, live, MANAGER)
 
     run()
+
+
+@virtual_time()
+async def test_the_empty_status_of_a_typed_object_states_nothing() -> None:
+    """Found with an operand from a file: it was applied again at each start of its operator."""
+    spec = PodSpec(containers=[Container(name="main", image="busybox")])
+    template = PodTemplateSpec(metadata=Metadata(labels={"app": "a"}), spec=spec)
+    selector = LabelSelector(match_labels={"app": "a"})
+    made = Deployment(metadata=Metadata(name="a"), spec=DeploymentSpec(selector=selector, template=template))
+    made.status = DeploymentStatus()
+    async with embedded_server() as server, Client(transport=InProcessTransport(server.handle)) as client:
+        live = await client.using(field_manager=MANAGER).apply(made)
+
+    assert is_fulfilled(to_dict(made) | {"status": {}}, to_dict(live), MANAGER)
+    assert not is_fulfilled(to_dict(made) | {"status": {"replicas": 1}}, to_dict(live), MANAGER)
 
 
 @virtual_time()

@@ -8,12 +8,13 @@ from datetime import timedelta
 
 import pytest
 
-from kubewright import Context, Terminal
+from kubewright import Context, Controller, Operator, Terminal
 from kubewright.errors import NotFound
 from kubewright.kinds.core_v1 import ConfigMap
 from kubewright.kinds.events_v1 import Event
 from kubewright.testing import elapse, running, virtual_time
-from tests.controller.sites import Site, SiteStatus, operator_of, site, write_card
+from kubewright.testing.faults import refuse
+from tests.controller.sites import Site, SiteStatus, card, operator_of, site, write_card
 
 
 @virtual_time()
@@ -321,3 +322,32 @@ async def test_an_object_that_is_gone_never_reaches_reconcile() -> None:
             await cluster.client.get(Site, "a")
 
     assert seen == ["a"]
+
+
+@virtual_time()
+async def test_a_controller_without_a_ready_condition_makes_no_events_of_failures() -> None:
+    async def reconcile(obj: ConfigMap, ctx: Context) -> None:
+        raise ValueError("no")
+
+    for condition, expected in (("Ready", ["ReconcileFailed"]), (None, [])):
+        operator = Operator("maps", [Controller(ConfigMap, reconcile, ready_condition=condition)])
+        async with running(operator) as cluster:
+            await cluster.client.create(card("a", "x"))
+            await elapse(timedelta(seconds=1))
+
+            assert [event.reason for event in await cluster.client.list(Event)] == expected
+
+
+@virtual_time()
+async def test_a_status_is_sent_whole_for_those_who_may_not_patch_it() -> None:
+    async def reconcile(obj: Site, ctx: Context) -> None:
+        obj.status = obj.status or SiteStatus()
+        obj.status.seen = obj.spec.text
+
+    operator = operator_of(reconcile, replaces_status=True)
+    async with running(operator, interceptors=[refuse(403, verb="patch")]) as cluster:
+        await cluster.client.create(site("a", text="x"))
+        found = await cluster.wait_until(Site, "a", lambda obj: obj.status is not None and obj.status.seen == "x")
+
+        assert found.status is not None
+        assert found.status.observed_generation == 1

@@ -13,7 +13,19 @@ from uuid import UUID
 import msgspec
 import pytest
 
-from kubewright.api import LabelSelector, Metadata, MicroTime, Quantity, Resource, Unstructured, to_dict
+from kubewright.api import (
+    Column,
+    LabelSelector,
+    Metadata,
+    MicroTime,
+    Model,
+    Quantity,
+    Resource,
+    ScalePaths,
+    Status,
+    Unstructured,
+    to_dict,
+)
 from kubewright.client import Client, InProcessTransport
 from kubewright.config import Config
 from kubewright.crd import crd_of
@@ -68,6 +80,46 @@ def test_a_kind_without_status_has_neither():
     assert crd.spec.scope == "Cluster"
     assert crd.spec.versions[0].subresources is None
     assert [column.name for column in crd.spec.versions[0].additional_printer_columns] == ["Age"]
+
+
+class ScaledStatus(Status):
+    found: int = 0
+    selector: str = ""
+
+
+class ScaledSpec(Model):
+    lanes: int
+
+
+class Scaled(
+    Resource,
+    group="crd.example.com",
+    version="v1",
+    columns=[Column("Lanes", ".spec.lanes", "integer"), Column("Ready", ".status.found", "integer", wide=True)],
+    scale=ScalePaths(spec=".spec.lanes", status=".status.found", selector=".status.selector"),
+):
+    spec: ScaledSpec
+    status: ScaledStatus = ScaledStatus()
+
+
+def test_columns_of_the_class_come_first_and_take_the_place_of_the_usual_ones():
+    columns = crd_of(Scaled).spec.versions[0].additional_printer_columns
+
+    assert [(column.name, column.type, column.priority) for column in columns] == [
+        ("Lanes", "integer", None),
+        ("Ready", "integer", 1),
+        ("Age", "date", None),
+    ]
+
+
+async def check_scale(client: Client) -> None:
+    """What ``kubectl scale`` does."""
+    await client.create(Scaled(metadata=Metadata(name="till"), spec=ScaledSpec(lanes=1)))
+
+    await client.set_scale(Scaled, "till", 3)
+
+    assert (await client.get(Scaled, "till")).spec.lanes == 3
+    await client.delete(Scaled, "till")
 
 
 def test_the_metadata_is_left_to_kubernetes():
@@ -209,6 +261,8 @@ async def test_the_embedded_server_accepts_and_serves_it():
     async with embedded_client() as client:
         await install(client, Sample)
         await install(client, Plain)
+        await install(client, Scaled)
+        await check_scale(client)
         await check_round_trip(client)
         await check_refusals(client)
         await check_defaults(client)
@@ -218,7 +272,9 @@ async def test_a_real_server_accepts_and_serves_it(real_control_plane: RealContr
     async with Client(Config.from_kubeconfig(real_control_plane.kubeconfig)) as client:
         await install(client, Sample)
         await install(client, Plain)
+        await install(client, Scaled)
         try:
+            await check_scale(client)
             await check_round_trip(client)
             await check_refusals(client)
             with pytest.raises(Invalid, match="failed rule: self % 2 == 0"):
@@ -227,5 +283,5 @@ async def test_a_real_server_accepts_and_serves_it(real_control_plane: RealContr
                 )
             await check_defaults(client)
         finally:
-            for kind in (Sample, Plain):
+            for kind in (Sample, Plain, Scaled):
                 await client.delete(CustomResourceDefinition, crd_of(kind).name)

@@ -18,7 +18,7 @@ from tests.real import require_binaries
 @pytest.fixture
 def stand_ins(tmp_path: Path) -> Binaries:
     command = [sys.executable, "-m", "kubewright_apiserver", "--write-assets", str(tmp_path / "assets")]
-    etcd, api_server = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.split()
+    etcd, api_server, *_ = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.split()
     return dataclasses.replace(require_binaries(), etcd=Path(etcd), kube_apiserver=Path(api_server))
 
 

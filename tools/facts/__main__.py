@@ -14,7 +14,7 @@ from kubewright.testing import RealControlPlane
 from tools.facts.bootstrap import read_bootstrap
 from tools.facts.discovery import read_resources
 from tools.facts.flags import read_flags
-from tools.facts.go_types import read_go_fields, read_messages, served, served_messages
+from tools.facts.go_types import read_go_fields, read_messages, read_template_types, served, served_messages
 from tools.facts.internal_types import read_internal_types
 from tools.facts.openapi import read_schemas
 from tools.facts.reading import get_from
@@ -22,6 +22,7 @@ from tools.facts.roles import read_roles
 from tools.facts.tables import read_tables
 
 _DATA: Final = Path(__file__).parents[2] / "apiserver/src/kubewright_apiserver/data"
+_TEMPLATES: Final = Path(__file__).parents[2] / "src/kubewright/controlplane/deployment"
 
 # Some beta APIs are served only with their feature: ClusterTrustBundle, PodCertificateRequest, StorageVersionMigration.
 _FEATURES: Final = "--feature-gates=AllBeta=true"
@@ -48,10 +49,11 @@ async def main() -> None:
     _write("flags", read_flags())
     _write("tables", tables)
     _write("messages", served_messages(read_messages(), schemas))
+    _write("template_types", read_template_types(), folder=_TEMPLATES)
     print(f"Kubernetes {resources['kubernetes']}: {len(schemas)} schemas, {len(resources['resources'])} resources")
 
 
-def _write(name: str, facts: dict[str, Any], *, sort_keys: bool = False) -> None:
+def _write(name: str, facts: dict[str, Any], *, sort_keys: bool = False, folder: Path = _DATA) -> None:
     """One fact a line, so that a difference between two Kubernetes versions can be read."""
 
     def text(value: Any) -> str:
@@ -60,7 +62,7 @@ def _write(name: str, facts: dict[str, Any], *, sort_keys: bool = False) -> None
         return json.dumps(value, separators=(",", ":"), sort_keys=sort_keys)
 
     lines = ",\n".join(f"{json.dumps(key)}:{text(value)}" for key, value in facts.items())
-    (_DATA / f"{name}.json").write_text("{\n" + lines + "\n}\n")
+    (folder / f"{name}.json").write_text("{\n" + lines + "\n}\n")
 
 
 if __name__ == "__main__":

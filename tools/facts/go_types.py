@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 from typing import Any, Final
 
-__all__ = ["read_go_fields", "read_messages", "served", "served_messages"]
+__all__ = ["read_go_fields", "read_messages", "read_template_types", "served", "served_messages"]
 
 _PROGRAM: Final = Path(__file__).parent / "go_fields"
 _BETA: Final = re.compile(r"\.v\d+beta\d+\.\w+$")
@@ -22,6 +22,11 @@ def read_go_fields() -> dict[str, Any]:
 def read_messages() -> dict[str, Any]:
     """What Go's structs say of each type's protobuf form: by its number each field's name and type, and Go's name."""
     return _reflected("protobuf")
+
+
+def read_template_types() -> dict[str, Any]:
+    """What a pod template is made of, by Go's name: each struct's fields with their two names and type, in order."""
+    return _reflected("templates")
 
 
 def _reflected(*arguments: str) -> dict[str, Any]:

@@ -5,21 +5,25 @@ Everything below is reached from here; how bytes come in and go out is ``http``'
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from collections.abc import AsyncIterable, AsyncIterator, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 import msgspec
 import orjson
 
+from kubewright_apiserver.access import LOCAL, Peer, User, openid_document
+from kubewright_apiserver.answer import PRIVATE, Answer, Whole, broken, plain, refused
 from kubewright_apiserver.body import LARGEST_BODY, body_format, patch_format, too_large
 from kubewright_apiserver.discovery import Discovery, metrics_of
 from kubewright_apiserver.engine import Engine
 from kubewright_apiserver.expiry import EVENTS
 from kubewright_apiserver.golang import duration_problem
 from kubewright_apiserver.negotiation import Accepted, Form, accepted_by, form_for, form_of_refusal, unstreamed
-from kubewright_apiserver.path import Address, address_in
+from kubewright_apiserver.path import Address, address_in, asks_to_watch
 from kubewright_apiserver.query import BAD_ESCAPE, read_query
+from kubewright_apiserver.reception import Received
 from kubewright_apiserver.registry import Served
 from kubewright_apiserver.registry.behaviours import behaviour_of
 from kubewright_apiserver.registry.lifecycle import follow_crd
@@ -31,11 +35,11 @@ from kubewright_apiserver.warning import warning_headers
 
 __all__ = ["Answer", "App", "Whole"]
 
-Answer = tuple[int, Sequence[tuple[str, str]], AsyncIterable[bytes]]
-
 _log = logging.getLogger("kubewright_apiserver")
-_PRIVATE: Final = ("Cache-Control", "no-cache, private")
-_ENDING: Final = Refusal(503, "ServiceUnavailable", "apiserver is shutting down", headers=[("Retry-After", "1")])
+_NOTHING: Final = 204
+_LONG: Final = frozenset(("attach", "exec", "log", "portforward", "proxy"))
+_READING: Final = frozenset(("GET", "HEAD", "OPTIONS"))
+_ON_OBJECTS: Final = ("get", "update", "patch", "delete")
 
 
 class App:
@@ -46,39 +50,68 @@ class App:
         self.requests: RequestLog = RequestLog(engine.now)
         """What was asked lately."""
         self._discovery = Discovery(engine.registry, lambda: metrics_of(engine))
+        self._writing: set[asyncio.Task[Answer]] = set()
 
     async def handle(
-        self, method: str, target: str, headers: Sequence[tuple[str, str]], body: bytes, user: str = ""
+        self, method: str, target: str, headers: Sequence[tuple[str, str]], body: bytes, peer: Peer = LOCAL
     ) -> Answer:
         """Answer one request, and note it in the log of requests."""
-        lower = {name.lower(): value for name, value in headers}
-        record = self.requests.note(method, target, user, lower.get("user-agent", ""))
-        answer = await self.answer(method, target, lower, body, user)
-        self.requests.answered(record, answer[0])
-        return answer
+        return await self.answer_received(self.receive(method, target, headers, peer), body)
 
-    async def answer(self, method: str, target: str, headers: dict[str, str], body: bytes, user: str) -> Answer:
-        """Answer one request, whose headers have names in small letters, unnoted."""
+    def receive(self, method: str, target: str, headers: Sequence[tuple[str, str]], peer: Peer) -> Received:
+        """A request whose body is yet to be read: who sends it, and whether they may."""
+        return Received(self.engine.access, method, target, headers, peer)
+
+    async def answer_received(self, received: Received, body: bytes) -> Answer:
+        """Answer a request that has been received, and note it in the log of requests.
+
+        Cancelled, a write goes on if it has begun: what follows it must not be left out.
+        """
+        if received.method in _READING or not self.engine.store.is_durable:
+            # In memory nothing waits between a write and what follows it.
+            return await self._answer_received(received, body)
+        writing = asyncio.create_task(self._answer_received(received, body))
+        self._writing.add(writing)
+        writing.add_done_callback(self._writing.discard)
+        return await asyncio.shield(writing)
+
+    async def finish(self) -> None:
+        """Return when no write is under way any more."""
+        while self._writing:
+            await asyncio.wait(self._writing)
+
+    async def _answer_received(self, received: Received, body: bytes) -> Answer:
+        method, target, headers = received.method, received.target, received.headers
+        record = self.requests.note(method, target, received.user_name, headers.get("user-agent", ""))
+        answer = received.refused
+        if answer is None:
+            received.came_with(body)
+            answer = await self.answer(method, target, headers, body, received.user)
+        self.requests.answered(record, answer[0])
+        return received.answered(answer)
+
+    async def answer(self, method: str, target: str, headers: dict[str, str], body: bytes, user: User) -> Answer:
+        """Answer one request, whose headers have names in small letters, unnoted; whether one may is not asked."""
         path, _, query = target.partition("?")
         try:
             return await self._answer(method, path, query, headers, body, user)
         except Refusal as refusal:
-            return _refused(refusal, form_of_refusal(headers, query))
-        except StoreFailed as error:
-            return _refused(_failed(error), Form())
-        except Closed:
-            return _refused(_ENDING, Form())
+            return refused(refusal, form_of_refusal(headers, query))
+        except (Closed, StoreFailed) as error:
+            return broken(error)
         except Exception as error:
             if _is_too_deep(error):
-                return _refused(internal_error("invalid character '{' exceeded max depth"), Form())
+                return refused(internal_error("invalid character '{' exceeded max depth"), Form())
             _log.exception("%s %s failed", method, path)
-            return _refused(internal_error("Internal error occurred: the server failed; its log says why"), Form())
+            return refused(internal_error("Internal error occurred: the server failed; its log says why"), Form())
 
     async def _answer(
-        self, method: str, path: str, query: str, headers: dict[str, str], body: bytes, user: str
+        self, method: str, path: str, query: str, headers: dict[str, str], body: bytes, user: User
     ) -> Answer:
         if "%" in path and BAD_ESCAPE.search(path):
             return 400, [("Content-Type", "text/plain; charset=utf-8")], Whole(b"400 Bad Request")
+        if "timeout" in query or "%" in query:
+            _check_timeout(method, path, read_query(query))
         found = self._discovery.answer(path, query, headers)
         if found is not None:
             if method != "GET" and self._is_only_read(path):
@@ -87,7 +120,11 @@ class App:
             return _formed(status, more, data, form_for(headers, query))
         address = address_in(path)
         if address is None:
-            return _plain(404, "404 page not found\n")
+            document = openid_document(self.engine.access.issuer, method, path, headers.get("accept", ""))
+            if document is not None:
+                status, more, data = document
+                return status, more, Whole(data)
+            return plain(404, "404 page not found\n")
         served = self.engine.registry.find(address.group, address.version, address.plural)
         if served is None:
             return self._nothing_there(address)
@@ -118,22 +155,30 @@ class App:
         """404: as a Status where groups are built in, and in plain words where only definitions serve something."""
         if self.engine.registry.is_built_in(address.group):
             raise unserved()
-        return _plain(404, "404 page not found\n")
+        return plain(404, "404 page not found\n")
 
     async def _call(
-        self, method: str, address: Address, served: Served, query: str, headers: dict[str, str], body: bytes, user: str
+        self,
+        method: str,
+        address: Address,
+        served: Served,
+        query: str,
+        headers: dict[str, str],
+        body: bytes,
+        user: User,
     ) -> Answer:
         parameters = read_query(query)
         is_read = method in ("GET", "HEAD")
-        if _is_elsewhere(address, served):
+        if _is_elsewhere(address, served) or (address.rest and served.crd is None and address.subresource != "proxy"):
             return self._nothing_there(address)
         verb = verb_for(method, address, served, parameters)
         if verb is None:
             raise _no_verb(address, served)
         check_name(address.name)
-        _check_timeout(parameters)
         is_list = is_read and not address.name
         is_built_in = served.crd is None
+        if method == "PATCH":
+            patch_format(headers.get("content-type", ""), is_custom=not is_built_in)
         accept = headers.get("accept", "")
         accepted = accepted_by(
             accept,
@@ -154,7 +199,7 @@ class App:
         try:
             reply = await verb(call)
         except Refusal as refusal:
-            return _refused(refusal, form_of_refusal(headers, query), call.warnings)
+            return refused(refusal, form_of_refusal(headers, query), call.warnings)
         if method not in ("GET", "HEAD") and served.plural == "customresourcedefinitions":
             await self._follow(address, reply)
         if served.crd is not None and "deletionTimestamp" in served.crd["metadata"] and not is_read:
@@ -189,12 +234,20 @@ def _name_in(reply: Reply) -> str:
     return name
 
 
-def _check_timeout(parameters: dict[str, list[str]]) -> None:
-    """Refuse a time limit that is none; one that is, is for slower servers."""
+def _check_timeout(method: str, path: str, parameters: dict[str, list[str]]) -> None:
+    """Refuse a time limit that is none, except for what takes long; one that is, is for slower servers."""
     value = parameters.get("timeout", [""])[0]
     problem = duration_problem(value) if value else ""
-    if problem:
+    if problem and not _takes_long(method, address_in(path), parameters):
         raise bad_request(f'invalid timeout specified in the request URL - time: {problem} "{value}"')
+
+
+def _takes_long(method: str, address: Address | None, parameters: dict[str, list[str]]) -> bool:
+    """Whether a request is a watch, or one of those that last as long as the client likes."""
+    if address is None:
+        return False
+    asked = parameters["watch"][0] if "watch" in parameters and method in ("GET", "HEAD") else None
+    return address.subresource in _LONG or asks_to_watch(address, asked)
 
 
 def _is_elsewhere(address: Address, served: Served) -> bool:
@@ -205,10 +258,20 @@ def _is_elsewhere(address: Address, served: Served) -> bool:
 
 
 def _no_verb(address: Address, served: Served) -> Refusal:
-    """404 for a subresource that a kind does not have, custom resources say it in other words; 405 for a method."""
-    if not address.subresource or address.subresource in served.subresources:
+    """404 for an address that a kind does not have, custom resources say it in other words; 405 for a method."""
+    if not address.subresource:
+        return method_not_allowed() if _has_address(address, served) else unserved()
+    if address.subresource in served.subresources:
         return method_not_allowed()
     return unserved() if served.crd is None else not_found(served.group, served.plural, address.name)
+
+
+def _has_address(address: Address, served: Served) -> bool:
+    """Whether a resource has an address of that shape, for any method: some have no objects that could be named."""
+    if served.crd is not None or not (address.name or (served.namespaced and not address.namespace)):
+        return True
+    wanted = _ON_OBJECTS if address.name else ("list",)
+    return any(verb in served.verbs for verb in wanted)
 
 
 def _too_large(method: str, served: Served, content_type: str) -> Refusal:
@@ -259,7 +322,11 @@ def _go_type(served: Served, is_list: bool) -> str:
 
 
 def _answered(reply: Reply, form: Form, warnings: list[str]) -> Answer:
-    headers = [*reply.headers, _PRIVATE, *warning_headers(warnings)]
+    headers = [*reply.headers, PRIVATE, *warning_headers(warnings)]
+    if reply.status == _NOTHING:
+        return reply.status, headers, Whole(b"")
+    if reply.as_it_is:
+        return reply.status, headers, reply.stream
     if reply.stream is not None and form.is_yaml:
         raise unstreamed()
     if reply.stream is not None:
@@ -274,30 +341,3 @@ def _formed(status: int, headers: list[tuple[str, str]], data: bytes, form: Form
     if not data.startswith(b'{"kind":'):
         form = Form(is_pretty=form.is_pretty)
     return status, [*headers[:-1], ("Content-Type", form.content_type)], Whole(form.written(data))
-
-
-def _refused(refusal: Refusal, form: Form, warnings: Sequence[str] = ()) -> Answer:
-    headers = [*refusal.headers, _PRIVATE, *warning_headers(warnings), ("Content-Type", form.content_type)]
-    return refusal.code, headers, Whole(form.written(refusal.body))
-
-
-def _failed(error: StoreFailed) -> Refusal:
-    causes = {"causes": [{"message": str(error)}]}
-    return Refusal(500, "InternalError", f"Internal error occurred: {error}", details=causes)
-
-
-def _plain(status: int, text: str) -> Answer:
-    headers = [_PRIVATE, ("Content-Type", "text/plain; charset=utf-8"), ("X-Content-Type-Options", "nosniff")]
-    return status, headers, Whole(text.encode())
-
-
-class Whole:
-    """An answer that is there already, as the one chunk of its stream."""
-
-    __slots__ = ("data",)
-
-    def __init__(self, data: bytes) -> None:
-        self.data: bytes = data
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        yield self.data

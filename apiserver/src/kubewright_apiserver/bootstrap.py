@@ -5,24 +5,30 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from ipaddress import ip_network
 from pathlib import Path
 from typing import Any, Final
 
 import orjson
 
+from kubewright_apiserver.access import ADMIN, MASTERS, FrontProxy, User, bootstrap_policy
 from kubewright_apiserver.app import App
 from kubewright_apiserver.data import bootstrap_objects
 from kubewright_apiserver.engine import Engine
+from kubewright_apiserver.registry.ip_addresses import resume_services
+from kubewright_apiserver.registry.lifecycle import resume_crds
+from kubewright_apiserver.store import NoRoom
 from kubewright_apiserver.yaml_body import MalformedYaml, read_yaml
 
-__all__ = ["LoadError", "bootstrap", "load_manifests"]
+__all__ = ["LoadError", "bootstrap", "load_manifests", "resume"]
 
 _API_SERVICES: Final = "apiregistration.k8s.io/apiservices"
 _AUTHENTICATION: Final = "extension-apiserver-authentication"
 _SERVICE_RANGES: Final = "networking.k8s.io/servicecidrs"
 _TRACKING: Final = "kube-apiserver-legacy-service-account-token-tracking"
 _NAMESPACES: Final = ("default", "kube-node-lease", "kube-public", "kube-system")
+_SELF: Final = User(name="system:apiserver", groups=(MASTERS,))
 _HEADERS: Final = {"user-agent": "kube-apiserver/v1.36", "content-type": "application/json"}
 
 
@@ -30,19 +36,23 @@ class LoadError(Exception):
     """A manifest that cannot be read or is refused; the message names the file and the object."""
 
 
-async def bootstrap(app: App, authority: bytes | None = None, port: int = 6443) -> None:
-    """Create what every cluster has, unless it is there: namespaces, the API's own Service, priorities and the like.
+async def bootstrap(
+    app: App, authority: bytes | None = None, port: int = 6443, front_proxy: FrontProxy | None = None
+) -> None:
+    """Create what every cluster has, unless it is there: namespaces, roles, the API's own Service and the like.
 
-    ``authority`` is the certificate that clients' certificates are checked by, for others who check them too; ``port``
-    is the server's own.
+    ``authority`` is the certificate that clients' certificates are checked by, and ``front_proxy`` whose word is taken,
+    for others who check them too; ``port`` is the server's own.
     """
     await _install(app.engine)
+    await _install_policy(app.engine)
     for name in _NAMESPACES:
         if app.engine.find("/namespaces", name) is None:
             await _create(app, "/api/v1/namespaces", {"metadata": {"name": name}})
     await _configure(app, _TRACKING, {"since": app.engine.timestamp().partition("T")[0]}, is_kept=True)
     if authority is not None:
-        await _configure(app, _AUTHENTICATION, {"client-ca-file": authority.decode()})
+        proxies = front_proxy.told if front_proxy is not None else {}
+        await _configure(app, _AUTHENTICATION, {"client-ca-file": authority.decode(), **proxies})
     if app.engine.find("/services", "default/kubernetes") is not None:
         return
     spec = {
@@ -70,6 +80,13 @@ async def _install(engine: Engine) -> None:
     await asyncio.gather(*writes)
 
 
+async def _install_policy(engine: Engine) -> None:
+    """Store the roles and bindings that are missing; those that somebody changed stay as they are."""
+    policy = bootstrap_policy(engine.timestamp(), engine.new_uid)
+    missing = [entry for entry in policy if engine.find(entry.table, entry.key) is None]
+    await asyncio.gather(*(engine.store.put(entry.table, entry.key, entry.obj, expected=0) for entry in missing))
+
+
 async def _configure(app: App, name: str, data: dict[str, str], *, is_kept: bool = False) -> None:
     """Tell the cluster something in a ConfigMap; what it was told before is changed unless it is to be kept."""
     path = "/api/v1/namespaces/kube-system/configmaps"
@@ -78,14 +95,24 @@ async def _configure(app: App, name: str, data: dict[str, str], *, is_kept: bool
         await _create(app, path, {"metadata": {"name": name}, "data": data})
     elif found.get("data") != data and not is_kept:
         headers = {**_HEADERS, "content-type": "application/merge-patch+json"}
-        await app.answer("PATCH", f"{path}/{name}", headers, orjson.dumps({"data": data}), "system:apiserver")
+        await app.answer("PATCH", f"{path}/{name}", headers, orjson.dumps({"data": data}), _SELF)
 
 
 async def _create(app: App, path: str, obj: dict[str, Any]) -> None:
-    status, _, chunks = await app.answer("POST", path, _HEADERS, orjson.dumps(obj), "system:apiserver")
+    status, _, chunks = await app.answer("POST", path, _HEADERS, orjson.dumps(obj), _SELF)
     body = b"".join([chunk async for chunk in chunks])
     if status != 201:
         raise LoadError(f"{path}: {body.decode('utf-8', 'replace')}")
+
+
+async def resume(engine: Engine) -> None:
+    """Carry out what a server that was killed had begun: what follows a write of a CRD, and of a Service.
+
+    Where there is no room on the disk for it, it waits for the next start.
+    """
+    with suppress(NoRoom):
+        await resume_crds(engine.store, engine.registry, engine.timestamp())
+        await resume_services(engine.store, now=engine.timestamp(), new_uid=engine.new_uid)
 
 
 async def load_manifests(app: App, paths: Sequence[Path]) -> None:
@@ -126,7 +153,7 @@ async def _load(app: App, file: Path, document: dict[str, Any]) -> None:
     root = f"/apis/{group}/{version}" if group else f"/api/{version}"
     if served.namespaced:
         root += f"/namespaces/{metadata.get('namespace') or 'default'}"
-    status, _, chunks = await app.answer("POST", f"{root}/{served.plural}", _HEADERS, orjson.dumps(document), "loader")
+    status, _, chunks = await app.answer("POST", f"{root}/{served.plural}", _HEADERS, orjson.dumps(document), ADMIN)
     body = b"".join([chunk async for chunk in chunks])
     if status not in (201, 409):
         message = orjson.loads(body).get("message", "")

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 from collections.abc import Awaitable, Callable
 from http import HTTPStatus
 from typing import Any, Final
 
-from aiohttp import web
+from aiohttp import HttpVersion10, web
 from aiohttp.http_exceptions import LineTooLong
+
+from kubewright_apiserver.access import Peer
 
 __all__ = ["Connection", "ConnectionServer"]
 
@@ -28,12 +31,15 @@ _OPTIONS: Final[dict[str, Any]] = {
     "max_line_size": _LARGEST_HEAD,
 }
 _TOO_MANY: Final = "Too many headers"
+_ENCODING: Final = "Transfer-Encoding"
+# Whatever else stands in a host is not looked at.
+_NO_HOST: Final = re.compile(r"[^!$%&'()*+,./0-9:;=A-Z\[\]_a-z~-]")
 
 
 class Connection(web.RequestHandler):
     """Reads requests, and has them answered one after the other."""
 
-    __slots__ = ("_connected", "_is_answering", "_server", "_unread")
+    __slots__ = ("_connected", "_is_answering", "_server", "_unread", "peer")
 
     def __init__(self, server: ConnectionServer, loop: asyncio.AbstractEventLoop) -> None:
         super().__init__(server, loop=loop, **_OPTIONS)
@@ -41,6 +47,8 @@ class Connection(web.RequestHandler):
         self._connected: asyncio.Transport | None = None
         self._is_answering = False
         self._unread = 0
+        self.peer: Peer | None = None
+        """The other end, once somebody has looked who it is."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Begin."""
@@ -80,6 +88,9 @@ class Connection(web.RequestHandler):
         try:
             if is_suspect and _head_size(request) > _LARGEST_HEAD:
                 return _refused(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE)
+            status = _refusal_of_head(request)
+            if status is not None:
+                return _refused(status)
             return await handler(request)
         finally:
             # The rest of a body that nobody wanted still comes.
@@ -99,6 +110,8 @@ class Connection(web.RequestHandler):
         told = HTTPStatus(status)
         if isinstance(exc, LineTooLong) or _TOO_MANY in (message or ""):
             told = HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE
+        elif _ENCODING in (message or "") and "Content-Length" not in (message or ""):
+            told = HTTPStatus.NOT_IMPLEMENTED
         return _refused(told)
 
 
@@ -106,6 +119,16 @@ def _refused(status: HTTPStatus) -> web.Response:
     response = web.Response(status=status, text=f"{status.value} {status.phrase}")
     response.force_close()
     return response
+
+
+def _refusal_of_head(request: web.BaseRequest) -> HTTPStatus | None:
+    """What Go's server says to a head that can be read and is none of HTTP/1's; None if it is."""
+    if request.version < HttpVersion10:
+        return HTTPStatus.BAD_REQUEST
+    if request.version.major != HttpVersion10.major:
+        return HTTPStatus.HTTP_VERSION_NOT_SUPPORTED
+    hosts = request.headers.getall("Host", [""])
+    return HTTPStatus.BAD_REQUEST if len(hosts) > 1 or _NO_HOST.search(hosts[0]) else None
 
 
 def _head_size(request: web.BaseRequest) -> int:

@@ -21,6 +21,8 @@ __all__ = [
 ]
 
 _ESCAPES: Final = {7: "\\a", 8: "\\b", 9: "\\t", 10: "\\n", 11: "\\v", 12: "\\f", 13: "\\r", 34: '\\"', 92: "\\\\"}
+# How Python keeps bytes that are no Unicode.
+_UNDECODABLE: Final = range(0xDC80, 0xDD00)
 _UNSAFE_IN_HTML: Final = re.compile("[<>&\u2028\u2029]")
 _TYPES: Final = {bool: "bool", int: "int64", float: "float64", str: "string", list: "[]interface {}"}
 _MAP: Final = "map[string]interface {}"
@@ -82,6 +84,8 @@ def _escaped(character: str) -> str:
         return character
     if code < 0x80:
         return f"\\x{code:02x}"
+    if code in _UNDECODABLE:
+        return f"\\x{code - _UNDECODABLE.start + 0x80:02x}"
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import ssl
 import uuid
 import zlib
@@ -12,12 +13,13 @@ from typing import Final
 from aiohttp import HttpVersion11, web
 from multidict import CIMultiDict
 
-from kubewright_apiserver.access import ANONYMOUS, Authenticator, User
+from kubewright_apiserver.access import ANONYMOUS, Peer, User
+from kubewright_apiserver.answer import Upgraded
 from kubewright_apiserver.app import App, Whole
 from kubewright_apiserver.body import LARGEST_BODY
-from kubewright_apiserver.connection import ConnectionServer
+from kubewright_apiserver.connection import Connection, ConnectionServer
 from kubewright_apiserver.negotiation import accepts_gzip
-from kubewright_apiserver.status import Refusal
+from kubewright_apiserver.relay import relay
 
 __all__ = ["HttpServer"]
 
@@ -25,19 +27,18 @@ _LARGE: Final = 128 * 1024
 _HUGE: Final = 1 << 20
 _PART: Final = 128 * 1024
 _GZIP: Final = 31
-_OPEN_TO_ALL: Final = ("/healthz", "/livez", "/readyz", "/version")
+_ABSOLUTE: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/?#]*")
 
 
 class HttpServer:
     """Listens on loopback, or wherever it is told to, for an app."""
 
-    def __init__(self, app: App, authenticator: Authenticator) -> None:
+    def __init__(self, app: App) -> None:
         self._app = app
-        self._authenticator = authenticator
         self._runners: dict[web.ServerRunner, ConnectionServer] = {}
 
-    async def listen(self, host: str, port: int, context: ssl.SSLContext | None, everybody: User | None = None) -> int:
-        """Listen; the port that was given or, for 0, chosen. ``everybody`` is who asks on a port without TLS."""
+    async def listen(self, host: str, port: int, context: ssl.SSLContext | None, everybody: User = ANONYMOUS) -> int:
+        """Listen; the port that was given or, for 0, chosen. ``everybody`` is who asks there and shows nothing."""
 
         async def handler(request: web.BaseRequest) -> web.StreamResponse:
             return await self._handle(request, everybody)
@@ -64,18 +65,19 @@ class HttpServer:
         """How many connections are open."""
         return sum(len(server.transports) for server in self._runners.values())
 
-    async def _handle(self, request: web.BaseRequest, everybody: User | None) -> web.StreamResponse:
-        try:
-            user = everybody or self._user(request)
-        except Refusal as refusal:
-            return self._refused(request, refusal)
-        expectation = request.headers.get("Expect", "")
-        if expectation and not await _is_met(request, expectation):
-            return _unmet()
-        body = await _body(request)
-        headers = list(request.headers.items())
-        status, answered, chunks = await self._app.handle(request.method, request.raw_path, headers, body, user.name)
-        headers = [*answered, ("Audit-Id", str(uuid.uuid4()))]
+    async def _handle(self, request: web.BaseRequest, everybody: User) -> web.StreamResponse:
+        sent = list(request.headers.items())
+        received = self._app.receive(request.method, _target(request), sent, _peer(request, everybody))
+        body = b""
+        if received.refused is None:
+            expectation = request.headers.get("Expect", "")
+            if expectation and not await _is_met(request, expectation):
+                return _unmet()
+            body = await _body(request)
+        status, answered, chunks = await self._app.answer_received(received, body)
+        if isinstance(chunks, Upgraded):
+            return await relay(request, chunks)
+        headers = [*answered, ("Audit-Id", received.audit_id or str(uuid.uuid4()))]
         if isinstance(chunks, Whole):
             data = chunks.data
             if len(data) > _LARGE and accepts_gzip(request.headers.get("Accept-Encoding", "")):
@@ -86,21 +88,26 @@ class HttpServer:
             return web.Response(status=status, headers=CIMultiDict(headers), body=data)
         return await _stream(request, web.StreamResponse(status=status, headers=CIMultiDict(headers)), chunks)
 
-    def _refused(self, request: web.BaseRequest, refusal: Refusal) -> web.Response:
-        requests = self._app.requests
-        record = requests.note(request.method, request.raw_path, "", request.headers.get("User-Agent", ""))
-        requests.answered(record, refusal.code)
-        return web.json_response(refusal.body, status=refusal.code)
 
-    def _user(self, request: web.BaseRequest) -> User:
+def _peer(request: web.BaseRequest, everybody: User) -> Peer:
+    """The other end of a request's connection, which is looked at once."""
+    connection = request.protocol
+    if not isinstance(connection, Connection):
+        return Peer(everybody, None, request.remote or "")
+    if connection.peer is None:
         transport = request.transport
-        certificate = transport.get_extra_info("peercert") if transport is not None else None
-        authorization = request.headers.get("Authorization", "")
-        user = self._authenticator.user_of({"authorization": authorization}, certificate)
-        if user is ANONYMOUS and not request.path.startswith(_OPEN_TO_ALL):
-            what = f'User "{user.name}" cannot {request.method.lower()} path "{request.path}"'
-            raise Refusal(403, "Forbidden", f"forbidden: {what}", details={})
-        return user
+        tls = transport.get_extra_info("ssl_object") if transport is not None else None
+        certificate = tls.getpeercert(binary_form=True) if tls is not None else None
+        connection.peer = Peer(everybody, certificate, request.remote or "")
+    return connection.peer
+
+
+def _target(request: web.BaseRequest) -> str:
+    """Path and query; a client that takes this for a proxy says scheme and host before them."""
+    target = request.raw_path
+    if target.startswith("/"):
+        return target
+    return _ABSOLUTE.sub("", target, count=1) or "/"
 
 
 async def _is_met(request: web.BaseRequest, expectation: str) -> bool:
@@ -108,7 +115,10 @@ async def _is_met(request: web.BaseRequest, expectation: str) -> bool:
     if expectation.lower() != "100-continue":
         return False
     if request.version >= HttpVersion11:
-        await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+        try:
+            await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+        except ConnectionError:
+            return False  # The client is gone.
         # This was no part of the answer yet.
         request.writer.output_size = 0
     return True
@@ -144,9 +154,9 @@ async def _body(request: web.BaseRequest) -> bytes:
 async def _send(request: web.BaseRequest, response: web.StreamResponse, data: bytes) -> web.StreamResponse:
     """Send a long answer part by part: TLS copies what it is given several times, and memory for all is not at hand."""
     response.content_length = len(data)
-    await response.prepare(request)
     view = memoryview(data)
     try:
+        await response.prepare(request)
         for start in range(0, len(data), _PART):
             await response.write(view[start : start + _PART])
         await response.write_eof()
@@ -159,9 +169,9 @@ async def _stream(
     request: web.BaseRequest, response: web.StreamResponse, chunks: AsyncIterable[bytes]
 ) -> web.StreamResponse:
     """Send chunk by chunk, until there are no more or the client is gone."""
-    await response.prepare(request)
     iterator = aiter(chunks)
     try:
+        await response.prepare(request)
         async for chunk in iterator:
             if chunk:
                 await response.write(chunk)

@@ -28,13 +28,14 @@ class Address(NamedTuple):
 def address_in(path: str) -> Address | None:
     """The address in a path below ``/api/V`` or ``/apis/G/V``, or None if it names no resource."""
     if "%" in path:
-        path = unquote(path)
+        # What is no Unicode is kept, for refusals to tell of it.
+        path = unquote(path, errors="surrogateescape")
     if path.startswith("//"):
         return None
     parts = path.strip("/").split("/")
     if parts[0] == "api" and len(parts) >= 3:
         group, version, parts = "", parts[1], parts[2:]
-    elif parts[0] == "apis" and len(parts) >= 4:
+    elif parts[0] == "apis" and len(parts) >= 4 and parts[1]:
         group, version, parts = parts[1], parts[2], parts[3:]
     else:
         return None

@@ -132,7 +132,8 @@ def field_terms(selector: str) -> tuple[FieldTerm, ...]:
 
 def _terms(selector: str) -> tuple[FieldTerm, ...]:
     parts = sorted(found[1] for found in _PART.finditer(selector))
-    return tuple(_term(part, selector) for part in parts if part)
+    terms = (_term(part, selector) for part in parts if part)
+    return tuple(term for term in terms if term.field or term.value)
 
 
 _kept_terms: Final = lru_cache(maxsize=1024)(_terms)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import base64
 import copy
+import logging
 import random
+import ssl
 import sys
 import tempfile
 import threading
@@ -19,10 +21,22 @@ from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
 import yaml
 
-from kubewright_apiserver.access import Authenticator, Certificates, User, write_private
+from kubewright_apiserver.access import (
+    ADMIN,
+    LOCAL,
+    AccessOptions,
+    Certificates,
+    FrontProxy,
+    User,
+    read_modes,
+    write_private,
+)
+from kubewright_apiserver.admission import Plugins
+from kubewright_apiserver.answer import Socket, Upgraded
 from kubewright_apiserver.app import Answer, App
-from kubewright_apiserver.bootstrap import bootstrap, load_manifests
+from kubewright_apiserver.bootstrap import bootstrap, load_manifests, resume
 from kubewright_apiserver.engine import Engine
+from kubewright_apiserver.kubelets import ADDRESS_TYPES, Dialled, Kubelet, Kubelets
 from kubewright_apiserver.registry import Registry
 from kubewright_apiserver.request_log import RequestLog
 from kubewright_apiserver.store import (
@@ -40,9 +54,9 @@ if TYPE_CHECKING:
 __all__ = ["ApiServer"]
 
 _T = TypeVar("_T")
+_log = logging.getLogger("kubewright_apiserver")
 _PORT: Final = 6443
 _SERVICE_NAMES: Final = ("kubernetes", "kubernetes.default", "kubernetes.default.svc")
-_ADMIN = User(name="kubernetes-admin", groups=("system:masters", "system:authenticated"))
 
 
 class ApiServer:
@@ -52,20 +66,34 @@ class ApiServer:
     ...     async with ApiServer() as server:
     ...         return server.url
 
-    Without ``data`` objects live in memory; with it they are in that SQLite file too. ``listens=False`` opens no
-    socket: requests come through ``handle``. ``http_port`` adds a port without TLS, on loopback, where everybody is
-    the administrator. ``manifests`` are files or folders of YAML that are created at start. ``clock`` and ``dice``
-    replace the wall clock and the source of chance; ``event_lifetime`` is how long Events are kept. ``service_ranges``
-    are the addresses that Services get, of one family or both, ``node_ports`` the first and last port. ``snapshot`` is
-    what another server held, to begin with that. ``certificates`` are what it shows and whom it believes, if not the
-    certificates of an authority of its own, which then are for ``names`` too. While it listens, what was longer ago
-    than ``compaction_interval`` is forgotten.
+    Without ``data`` objects live in memory; with it they are in that SQLite file too, and with ``power_safe`` a write
+    survives a power failure as well. ``listens=False`` opens no socket: requests come through ``handle``. ``http_port``
+    adds a port without TLS, on loopback, where who shows no token is the administrator. ``manifests`` are files or
+    folders of YAML that are created at start. ``clock`` and ``dice`` replace the wall clock and the source of chance;
+    ``event_lifetime`` is how long Events are kept. ``service_ranges`` are the addresses that Services get, of one
+    family or both, ``node_ports`` the first and last port. ``snapshot`` is what another server held, to begin with
+    that. ``certificates`` are what it shows and whom it believes, if not the certificates of an authority of its own,
+    which then are for ``names`` too. While it listens, what was longer ago than ``compaction_interval`` is forgotten.
+
+    Who may do what is decided by ``authorization_mode``, one or several of ``RBAC``, ``Node``, ``AlwaysAllow`` and
+    ``AlwaysDeny``. ``tokens`` are users by their bearer tokens; ``anonymous_auth`` lets those ask who show nothing.
+    Tokens of service accounts are of ``service_account_issuer``, for ``api_audiences``, signed by
+    ``service_account_signing_key`` (PEM; a fresh one if there is none) and checked by that or one of
+    ``service_account_keys``. ``audit_log`` is a file in which every request is told of, or what ``audit_policy``, a
+    mapping such as the YAML of an audit Policy, leaves of them. ``front_proxy`` is whose word is taken for who asks.
+
+    ``enable_admission_plugins`` and ``disable_admission_plugins`` are names of kube-apiserver's plug-ins, to change
+    which of them act; ``ServiceAccount`` is off unless it is enabled, because nobody makes the accounts that it wants.
+
+    Logs, exec, attach and port-forward are the kubelets' matter. They are reached by HTTPS while the server listens, at
+    the first of a node's ``kubelet_address_types``; a ``kubelet`` in this process stands for all of them instead.
     """
 
     def __init__(
         self,
         *,
         data: str | Path | None = None,
+        power_safe: bool = False,
         listens: bool = True,
         host: str = "127.0.0.1",
         port: int = 0,
@@ -73,6 +101,15 @@ class ApiServer:
         manifests: Sequence[str | Path] = (),
         runtime_config: Mapping[str, bool] | None = None,
         tokens: Mapping[str, User] | None = None,
+        authorization_mode: str | Sequence[str] = "RBAC",
+        anonymous_auth: bool = True,
+        service_account_issuer: str | Sequence[str] = (),
+        service_account_signing_key: bytes | None = None,
+        service_account_keys: Sequence[bytes] = (),
+        api_audiences: Sequence[str] = (),
+        audit_log: str | Path | None = None,
+        audit_policy: Mapping[str, Any] | None = None,
+        front_proxy: FrontProxy | None = None,
         certificates: Certificates | None = None,
         names: Sequence[str] = (),
         clock: Callable[[], datetime] | None = None,
@@ -80,31 +117,53 @@ class ApiServer:
         event_lifetime: timedelta = timedelta(hours=1),
         service_ranges: Sequence[str] = ("10.0.0.0/24",),
         node_ports: tuple[int, int] = (30000, 32767),
+        enable_admission_plugins: Sequence[str] = (),
+        disable_admission_plugins: Sequence[str] = (),
         compaction_interval: timedelta | None = COMPACTION_INTERVAL,
         snapshot: Snapshot | None = None,
+        kubelet: Kubelet | None = None,
+        kubelet_address_types: Sequence[str] = ADDRESS_TYPES,
     ) -> None:
         if data is not None and snapshot is not None:
             raise ValueError("only a server in memory can begin with a snapshot; leave out data= or snapshot=")
         self._data = Path(data) if data is not None else None
+        self._power_safe = power_safe
         self._listens = listens
         self._host = host
         self._port = port
         self._http_port = http_port
         self._manifests = [Path(path) for path in manifests]
         self._runtime_config = runtime_config
-        self._tokens = dict(tokens or {})
         self._clock = clock
         self._dice = dice
         self._event_lifetime = event_lifetime
         self._service_ranges = tuple(service_ranges)
         self._node_ports = node_ports
+        self._plugins = Plugins(enable_admission_plugins, disable_admission_plugins)
+        self._kubelet = kubelet
+        self._kubelet_address_types = tuple(kubelet_address_types)
         self._names = tuple(names)
         self._compaction_interval = compaction_interval
         self._compaction: asyncio.Task[None] | None = None
         self._certificates = (certificates or Certificates()) if listens else None
+        issuers = (service_account_issuer,) if isinstance(service_account_issuer, str) else service_account_issuer
+        self._access = AccessOptions(
+            modes=read_modes(authorization_mode),
+            tokens=dict(tokens or {}),
+            takes_anonymous=anonymous_auth,
+            issuers=tuple(filter(None, issuers)),
+            audiences=tuple(api_audiences),
+            signing_key=service_account_signing_key,
+            keys=tuple(service_account_keys),
+            audit_path=audit_log,
+            audit_policy=audit_policy,
+            front_proxy=front_proxy,
+            client_authorities=self._certificates.accepted if self._certificates is not None else b"",
+        )
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._http: HttpServer | None = None
         self._app: App | None = None
+        self._store: Store | None = None
         self._requests: RequestLog | None = None
         self._snapshot = snapshot
         self._fresh: Snapshot | None = None
@@ -134,8 +193,11 @@ class ApiServer:
             raise
 
     async def _start(self) -> None:
+        if self._plugins.without_effect:
+            _log.warning("these admission plug-ins have no effect here: %s", ", ".join(self._plugins.without_effect))
         registry = Registry(self._runtime_config)
-        store = Store(SqliteLog.open(self._data) if self._data is not None else None)
+        store = Store(SqliteLog.open(self._data, power_safe=self._power_safe) if self._data is not None else None)
+        self._store = store
         if self._snapshot is not None:
             store.restore(self._snapshot)
         engine = Engine(
@@ -146,13 +208,20 @@ class ApiServer:
             event_lifetime=self._event_lifetime,
             service_ranges=self._service_ranges,
             node_ports=self._node_ports,
+            plugins=self._plugins,
+            access=self._access,
+            kubelets=Kubelets(
+                self._kubelet, dial=_network if self._listens else None, address_types=self._kubelet_address_types
+            ),
         )
         self._app = App(engine)
         engine.reload()
+        if self._data is not None:
+            await resume(engine)
         self._requests = self._app.requests
         if self._snapshot is None:
             believed = self._certificates.believed if self._certificates is not None else None
-            await bootstrap(self._app, believed, self._port or _PORT)
+            await bootstrap(self._app, believed, self._port or _PORT, self._access.front_proxy)
         await load_manifests(self._app, self._manifests)
         if self._data is None:
             self._fresh = store.snapshot()
@@ -185,9 +254,15 @@ class ApiServer:
             await asyncio.wait((self._compaction,))
             self._compaction = None
         if self._app is not None:
+            await self._app.finish()
+            await self._app.engine.kubelets.aclose()
             await self._app.engine.expiry.stop()
+            self._app.engine.access.close()
             await self._app.engine.store.close()
             self._app = None
+        elif self._store is not None:
+            await self._store.close()
+        self._store = None
         if self._folder is not None:
             self._folder.cleanup()
             self._folder = None
@@ -200,8 +275,21 @@ class ApiServer:
         return self._app
 
     async def handle(self, method: str, target: str, headers: Sequence[tuple[str, str]], body: bytes) -> Answer:
-        """Answer a request as the administrator's, without any socket."""
-        return await self.app.handle(method, target, headers, body, _ADMIN.name)
+        """Answer a request without any socket: the administrator's, or of whom its headers name.
+
+        A bearer token in ``Authorization`` tells who asks; ``Impersonate-User`` and ``Impersonate-Group`` whom they
+        act as, and whose rights then count.
+        """
+        return await self.app.handle(method, target, headers, body, LOCAL)
+
+    async def connect(
+        self, target: str, headers: Sequence[tuple[str, str]], subprotocols: Sequence[str]
+    ) -> Socket | Answer:
+        """A WebSocket without any socket, for exec, attach and port-forward; or the answer that says why not."""
+        upgrade = [("Connection", "Upgrade"), ("Upgrade", "websocket")]
+        upgrade.append(("Sec-WebSocket-Protocol", ", ".join(subprotocols)))
+        answer = await self.handle("GET", target, [*headers, *upgrade], b"")
+        return answer[2] if isinstance(answer[2], Upgraded) else answer
 
     @property
     def requests(self) -> RequestLog:
@@ -243,19 +331,31 @@ class ApiServer:
     def fork(self) -> ApiServer:
         """A second server, to be started, that begins with what this one holds now and then goes its own way.
 
-        It is in memory, on ports of its own with an authority of its own, and otherwise has the options of this one.
+        It is in memory, on ports of its own with an authority of its own, keeps no audit log, and otherwise has the
+        options of this one.
         """
         return ApiServer(
             listens=self._listens,
             host=self._host,
             http_port=None if self._http_port is None else 0,
             runtime_config=self._runtime_config,
-            tokens=self._tokens,
+            tokens=self._access.tokens,
+            authorization_mode=self._access.modes,
+            anonymous_auth=self._access.takes_anonymous,
+            service_account_issuer=self._access.issuers,
+            service_account_signing_key=self._access.signing_key,
+            service_account_keys=self._access.keys,
+            api_audiences=self._access.audiences,
+            front_proxy=self._access.front_proxy,
             clock=self._clock,
             dice=copy.copy(self._dice),
             event_lifetime=self._event_lifetime,
             service_ranges=self._service_ranges,
             node_ports=self._node_ports,
+            enable_admission_plugins=self._plugins.enabled,
+            disable_admission_plugins=self._plugins.disabled,
+            kubelet=self._kubelet,
+            kubelet_address_types=self._kubelet_address_types,
             snapshot=self.snapshot(),
         )
 
@@ -275,14 +375,20 @@ class ApiServer:
         from kubewright_apiserver.http import HttpServer
 
         assert self._certificates is not None
-        self._http = HttpServer(self.app, Authenticator(self._tokens))
+        self._http = HttpServer(self.app)
         service = str(ip_network(self._service_ranges[0])[1])
         hosts = {self._host, "127.0.0.1", "localhost", service, *_SERVICE_NAMES, *self._names}
-        port = await self._http.listen(self._host, self._port, self._certificates.context(sorted(hosts)))
+        port = await self._http.listen(self._host, self._port, self._context(sorted(hosts)))
         self.url = f"https://{_reachable(self._host)}:{port}"
+        self.app.engine.access.issuer.address = self.url.removeprefix("https://")
         if self._http_port is not None:
-            port = await self._http.listen("127.0.0.1", self._http_port, None, _ADMIN)
+            port = await self._http.listen("127.0.0.1", self._http_port, None, ADMIN)
             self.http_url = f"http://127.0.0.1:{port}"
+
+    def _context(self, hosts: Sequence[str]) -> ssl.SSLContext:
+        assert self._certificates is not None
+        proxy = self._access.front_proxy
+        return self._certificates.context(hosts, proxies=proxy.authority if proxy is not None else b"")
 
     @property
     def kubeconfig(self) -> Path:
@@ -295,7 +401,7 @@ class ApiServer:
         return path
 
     def write_kubeconfig(
-        self, path: str | Path, user: str = _ADMIN.name, groups: Sequence[str] = ("system:masters",)
+        self, path: str | Path, user: str = ADMIN.name, groups: Sequence[str] = ("system:masters",)
     ) -> None:
         """Write a kubeconfig with a fresh client certificate of a user, readable by its owner alone."""
         if self._certificates is None or not self.url:
@@ -337,6 +443,13 @@ class ApiServer:
                 loop.call_soon_threadsafe(loop.stop)
             thread.join()
             loop.close()
+
+
+def _network() -> Dialled:
+    # aiohttp takes as long to import as everything else, and few are ever asked for a log.
+    from kubewright_apiserver.dialling import Network
+
+    return Network()
 
 
 def _reachable(host: str) -> str:

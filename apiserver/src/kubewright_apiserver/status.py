@@ -26,6 +26,7 @@ __all__ = [
     "method_not_allowed",
     "not_found",
     "not_supported",
+    "readable",
     "required",
     "too_long",
     "too_many",
@@ -45,6 +46,8 @@ _CAUSES: Final = {
     "Too few": "FieldValueTooFew",
     "Internal error": "InternalError",
 }
+# How Python keeps bytes that are no Unicode.
+_UNDECODABLE: Final = str.maketrans(dict.fromkeys(range(0xDC80, 0xDD00), "\ufffd"))
 _VALUELESS: Final = frozenset(("Required value", "Forbidden", "Too long", "Internal error"))
 
 OMITTED: Final = object()
@@ -137,6 +140,11 @@ def too_many(field: str, actual: int, most: int) -> FieldError:
     return FieldError("Too many", field, f"must have at most {most} {'item' if most == 1 else 'items'}", actual)
 
 
+def readable(text: str) -> str:
+    """A text of an address, which may hold bytes that are no Unicode, with U+FFFD for each of those."""
+    return text if text.isascii() else text.translate(_UNDECODABLE)
+
+
 class Refusal(Exception):
     """An answer that is not a success: the Status, and headers that go with it."""
 
@@ -153,8 +161,10 @@ class Refusal(Exception):
         super().__init__(message)
         self.code: int = code
         self.reason: str = reason
-        self.message: str = message
+        self.message: str = readable(message)
         self.details: dict[str, Any] | None = details
+        if details is not None and isinstance(details.get("name"), str):
+            details["name"] = readable(details["name"])
         self.headers: tuple[tuple[str, str], ...] = tuple(headers)
         self.metadata: dict[str, Any] = metadata or {}
 

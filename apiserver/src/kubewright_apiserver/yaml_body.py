@@ -39,8 +39,8 @@ _TOO_DEEP: Final = "exceeded max depth of 10000"
 _DEEPEST: Final = 250
 _MOST_DIGITS: Final = 20
 _UNESCAPABLE: Final = re.compile(r"(?<!\\)(?:\\\\)*\\/")
-# The escapes of JSON that YAML does not have: of a slash, and of half a character.
-_UNLIKE: Final = re.compile(rb"\\(?:/|u[dD][89a-fA-F])")
+# What is in JSON and not in YAML: the escapes of a slash and of half a character, and letters that nobody can see.
+_UNLIKE: Final = re.compile(rb"\\(?:/|u[dD][89a-fA-F])|\x7f|\xc2[\x80-\x84\x86-\x9f]|\xef(?:\xbb\xbf|\xbf[\xbe\xbf])")
 
 
 class MalformedYaml(ValueError):
@@ -60,13 +60,20 @@ def read_yaml(data: bytes) -> tuple[Any, list[str]]:
 
 def _as_json(data: bytes) -> Any:
     """The outcome for a text that is JSON, as most clients send it; None if it is not or if YAML might read it else."""
-    if data[:1] != b"{" or _UNLIKE.search(data):
+    if data[:1] != b"{" or _UNLIKE.search(data) or not _is_unicode(data):
         return None
     try:
         value = read_whole(data)
     except ValueError:
         return None
     return None if has_duplicates(data, value) else value
+
+
+def _is_unicode(data: bytes) -> bool:
+    try:
+        return data.isascii() or bool(data.decode())
+    except UnicodeDecodeError:
+        return False
 
 
 def _read_yaml(data: bytes) -> tuple[Any, list[str]]:

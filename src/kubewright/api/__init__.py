@@ -1,6 +1,7 @@
 """What an object is: models, resources, metadata, conditions, selectors, quantities, patches. No I/O."""
 
 from kubewright.api.clock import now, using_clock
+from kubewright.api.column import Column, ScalePaths
 from kubewright.api.condition import Condition, Status
 from kubewright.api.key import Key
 from kubewright.api.merge import Merge, MergeConflict, three_way_merge, two_way_merge
@@ -30,6 +31,7 @@ from kubewright.api.wire import base_of, changes, decode, encode, read_version, 
 __all__ = [
     "UNSET",
     "ApiResource",
+    "Column",
     "Condition",
     "FieldSelector",
     "Key",
@@ -49,6 +51,7 @@ __all__ = [
     "PatchError",
     "Quantity",
     "Resource",
+    "ScalePaths",
     "Shape",
     "Status",
     "UnsetType",

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import copy
 import functools
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import msgspec
 
+from kubewright.api.column import Column, ScalePaths
 from kubewright.api.key import Key
 from kubewright.api.metadata import Metadata, OwnerReference
 from kubewright.api.model import Model, ModelMeta, field
@@ -31,6 +33,10 @@ class ApiResource(msgspec.Struct, frozen=True, kw_only=True):
     singular: str = ""
     short_names: tuple[str, ...] = ()
     categories: tuple[str, ...] = ()
+    columns: tuple[Column, ...] = ()
+    """Columns of ``kubectl get``, for a custom kind's definition."""
+    scale: ScalePaths | None = None
+    """Where its number of replicas is, if it has one that others may set."""
 
     @property
     def api_version(self) -> str:
@@ -65,7 +71,18 @@ def plural_of(kind: str) -> str:
     return word + "s"
 
 
-_OPTIONS = ("group", "version", "kind", "plural", "namespaced", "singular", "short_names", "categories")
+_OPTIONS = (
+    "group",
+    "version",
+    "kind",
+    "plural",
+    "namespaced",
+    "singular",
+    "short_names",
+    "categories",
+    "columns",
+    "scale",
+)
 
 
 class ResourceMeta(ModelMeta):
@@ -100,6 +117,8 @@ def _api_resource(class_name: str, options: dict[str, Any]) -> ApiResource:
         singular=options.get("singular", kind.lower()),
         short_names=tuple(options.get("short_names", ())),
         categories=tuple(options.get("categories", ())),
+        columns=tuple(options.get("columns", ())),
+        scale=options.get("scale"),
     )
 
 
@@ -138,6 +157,8 @@ class Resource(Model, metaclass=ResourceMeta, dict=True):
             singular: str = "",
             short_names: tuple[str, ...] = (),
             categories: tuple[str, ...] = (),
+            columns: Sequence[Column] = (),
+            scale: ScalePaths | None = None,
             **config: Any,
         ) -> None:
             """Take where the kind is served."""

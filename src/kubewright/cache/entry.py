@@ -34,6 +34,7 @@ class Owner(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     name: str = ""
     uid: str = ""
     controller: bool | None = None
+    block_owner_deletion: bool | None = None
 
 
 class _More(msgspec.Struct):

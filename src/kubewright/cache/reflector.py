@@ -280,7 +280,7 @@ class Reflector(Generic[R]):
             self._lose()
         self.health.watching = False
         self.health.failures += 1
-        self.health.error = f"{type(error).__name__}: {error}"
+        self.health.error = f"{type(error).__name__}: {_explained(error)}"
         self._measures.failed(type(error).__name__)
         self._tell(error)
         first = _FIRST_WAIT_REFUSED if isinstance(error, Forbidden | NotServed | Unauthorized) else _FIRST_WAIT
@@ -312,6 +312,8 @@ class Reflector(Generic[R]):
 def _explained(error: Exception) -> str:
     if isinstance(error, Forbidden):
         return f"{error}. Watching needs the verbs list and watch: add them to the role"
+    if isinstance(error, NotServed):
+        return f"{error}; an operator started with --install-crds true does so itself"
     return str(error) or type(error).__name__
 
 

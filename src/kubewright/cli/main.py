@@ -6,7 +6,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from kubewright.cli import run
+from kubewright.cli import run, up
 from kubewright.errors import KubewrightError
 
 __all__ = ["main"]
@@ -17,6 +17,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="kubewright", description="Kubernetes operators in Python.")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     run.add_to(commands)
+    up.add_to(commands)
     told = parser.parse_args(arguments)
     try:
         told.command(told)

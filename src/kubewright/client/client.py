@@ -137,9 +137,15 @@ class Client(Verbs):
         await self._post(pod, "eviction", "policy/v1", "Eviction", {"deleteOptions": options})
 
     async def bind(self, pod: Resource, node: str) -> None:
-        """Place a pod on a node, as a scheduler does; raises ``Conflict`` if it has one already."""
+        """Place a pod on a node, as a scheduler does; raises ``Conflict`` if it has one already.
+
+        A pod that was read must still be that very object (by uid).
+        """
         target = {"apiVersion": "v1", "kind": "Node", "name": node}
-        await self._post(pod, "binding", "v1", "Binding", {"target": target})
+        metadata = {"name": pod.name, "namespace": pod.namespace or self.namespace}
+        if pod.metadata.uid:
+            metadata["uid"] = pod.metadata.uid
+        await self._post(pod, "binding", "v1", "Binding", {"metadata": metadata, "target": target})
 
     async def create_token(
         self,

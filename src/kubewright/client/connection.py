@@ -35,6 +35,7 @@ class Connection(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self._answer: asyncio.Future[Answer] | None = None
         self._is_streaming = False
+        self._method = ""
         self._received = b""
         self._head: Head | None = None
         self._body: Body | None = None
@@ -117,6 +118,7 @@ class Connection(asyncio.Protocol):
         answer: asyncio.Future[Answer] = self._loop.create_future()
         self._answer = answer
         self._is_streaming, self._head, self._received = is_streaming, None, b""
+        self._method = message[: message.find(b" ")].decode()
         self._deadline = deadline
         if deadline is not None and (self._timer is None or self._timer.when() > deadline):
             self._set_timer(deadline)
@@ -178,7 +180,7 @@ class Connection(asyncio.Protocol):
             if rest:
                 self._take_head(rest)
             return
-        self._head, self._body = head, body_of(head)
+        self._head, self._body = head, body_of(head, self._method)
         if self._is_streaming and head.status < 300:
             self._answered(Answer(head, None))
         self._take_body(rest)

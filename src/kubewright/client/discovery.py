@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator, Mapping
 from datetime import timedelta
 
 import msgspec
@@ -10,9 +11,9 @@ import msgspec
 from kubewright.api import ApiResource
 from kubewright.client.caller import Caller
 from kubewright.client.transport import USER_AGENT, Request
-from kubewright.errors import ApiStatus, NotAcceptable, NotFound, NotServed
+from kubewright.errors import ApiStatus, KubewrightError, NotAcceptable, NotFound, NotServed
 
-__all__ = ["Discovery"]
+__all__ = ["Discovery", "Inventory", "ServedResource"]
 
 _AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json"
 _TIMEOUT = timedelta(seconds=32)
@@ -31,11 +32,13 @@ class _Resource(msgspec.Struct, rename="camel"):
     singular_resource: str = ""
     short_names: tuple[str, ...] | None = None
     categories: tuple[str, ...] | None = None
+    verbs: tuple[str, ...] | None = None
 
 
 class _Version(msgspec.Struct, rename="camel"):
     version: str
     resources: list[_Resource] | None = None
+    freshness: str = "Current"
 
 
 class _Name(msgspec.Struct):
@@ -72,10 +75,39 @@ class _LegacyResource(msgspec.Struct, rename="camel"):
     singular_name: str = ""
     short_names: tuple[str, ...] | None = None
     categories: tuple[str, ...] | None = None
+    verbs: tuple[str, ...] | None = None
 
 
 class _LegacyResources(msgspec.Struct, rename="camel"):
     resources: list[_LegacyResource] | None = None
+
+
+class ServedResource(msgspec.Struct, frozen=True, kw_only=True):
+    """One resource in one version, and what can be done with it."""
+
+    resource: ApiResource
+    verbs: tuple[str, ...] = ()
+
+    def can(self, *verbs: str) -> bool:
+        """Whether it supports all of these verbs."""
+        return all(verb in self.verbs for verb in verbs)
+
+
+class Inventory(msgspec.Struct, frozen=True, kw_only=True):
+    """All that is served, in the server's order, and what could not be found out."""
+
+    resources: tuple[ServedResource, ...]
+    failures: Mapping[str, str] = {}
+    """By group version: why it is not known what is served there."""
+
+    def preferred(self) -> Iterator[ServedResource]:
+        """Each resource once, in the version that the server prefers."""
+        seen: set[tuple[str, str]] = set()
+        for served in self.resources:
+            which = (served.resource.group, served.resource.plural)
+            if which not in seen:
+                seen.add(which)
+                yield served
 
 
 class Discovery:
@@ -110,30 +142,45 @@ class Discovery:
         return list(self._known.values())
 
     async def refresh(self) -> None:
-        """Ask the server again."""
-        found = [*await self._tree("/api"), *await self._tree("/apis")]
-        self._known = {(resource.api_version, resource.kind): resource for resource in found}
+        """Ask the server again; raises if a part of the answer cannot be had."""
+        found = [*await self._tree("/api", None), *await self._tree("/apis", None)]
+        self._known = {(served.resource.api_version, served.resource.kind): served.resource for served in found}
 
-    async def _tree(self, path: str) -> list[ApiResource]:
+    async def inventory(self) -> Inventory:
+        """All that is served now, with verbs; groups that a server behind this one cannot tell of are named.
+
+        *Raises* what the server answers with if nothing can be found out at all.
+        """
+        failures: dict[str, str] = {}
+        found = [*await self._tree("/api", failures), *await self._tree("/apis", failures)]
+        return Inventory(resources=tuple(found), failures=failures)
+
+    async def _tree(self, path: str, failures: dict[str, str] | None) -> list[ServedResource]:
+        """What is served below a path; without a place for them, failures are raised and what is stale counts."""
         try:
             data = await self._get(path, _AGGREGATED)
         except NotAcceptable:
             data = await self._get(path, "application/json")
         aggregated = msgspec.json.decode(data, type=_Aggregated)
         if aggregated.kind == "APIGroupDiscoveryList":
-            return _read_aggregated(aggregated)
-        return await self._read_legacy(path, data)
+            return _read_aggregated(aggregated, failures)
+        return await self._read_legacy(path, data, failures)
 
-    async def _read_legacy(self, path: str, data: bytes) -> list[ApiResource]:
+    async def _read_legacy(self, path: str, data: bytes, failures: dict[str, str] | None) -> list[ServedResource]:
         listed = msgspec.json.decode(data, type=_LegacyGroups)
         names = list(listed.versions or ())
         names += [version.group_version for group in listed.groups or () for version in group.versions or ()]
-        found: list[ApiResource] = []
+        found: list[ServedResource] = []
         for name in names:
             try:
                 page = await self._get(f"{path}/{name}", "application/json")
             except NotFound:
                 continue  # A group that went away between the two questions.
+            except KubewrightError as error:
+                if failures is None:
+                    raise
+                failures[name] = str(error)
+                continue
             group, _, version = name.rpartition("/")
             found += _read_legacy(group, version, msgspec.json.decode(page, type=_LegacyResources))
         return found
@@ -144,40 +191,48 @@ class Discovery:
         return await self._caller.fetch(request)
 
 
-def _read_aggregated(tree: _Aggregated) -> list[ApiResource]:
-    return [
-        ApiResource(
-            group=group.metadata.name,
-            version=version.version,
-            kind=resource.response_kind.kind,
-            plural=resource.resource,
-            namespaced=resource.scope == "Namespaced",
-            singular=resource.singular_resource,
-            short_names=resource.short_names or (),
-            categories=resource.categories or (),
-        )
-        for group in tree.items or ()
-        for version in group.versions or ()
-        for resource in version.resources or ()
-        if resource.response_kind is not None
-    ]
+def _read_aggregated(tree: _Aggregated, failures: dict[str, str] | None) -> list[ServedResource]:
+    found: list[ServedResource] = []
+    for group in tree.items or ():
+        for version in group.versions or ():
+            if failures is not None and version.freshness == "Stale":
+                name = f"{group.metadata.name}/{version.version}"
+                failures[name] = f"stale GroupVersion discovery: {name}"
+            else:
+                found += _read_version(group.metadata.name, version)
+    return found
 
 
-def _read_legacy(group: str, version: str, page: _LegacyResources) -> list[ApiResource]:
-    return [
-        ApiResource(
-            group=group,
-            version=version,
-            kind=resource.kind,
-            plural=resource.name,
-            namespaced=resource.namespaced,
-            singular=resource.singular_name,
-            short_names=resource.short_names or (),
-            categories=resource.categories or (),
-        )
-        for resource in page.resources or ()
-        if "/" not in resource.name
-    ]
+def _read_version(group: str, version: _Version) -> Iterator[ServedResource]:
+    for resource in version.resources or ():
+        if resource.response_kind is not None:
+            where = ApiResource(
+                group=group,
+                version=version.version,
+                kind=resource.response_kind.kind,
+                plural=resource.resource,
+                namespaced=resource.scope == "Namespaced",
+                singular=resource.singular_resource,
+                short_names=resource.short_names or (),
+                categories=resource.categories or (),
+            )
+            yield ServedResource(resource=where, verbs=resource.verbs or ())
+
+
+def _read_legacy(group: str, version: str, page: _LegacyResources) -> Iterator[ServedResource]:
+    for resource in page.resources or ():
+        if "/" not in resource.name:
+            where = ApiResource(
+                group=group,
+                version=version,
+                kind=resource.kind,
+                plural=resource.name,
+                namespaced=resource.namespaced,
+                singular=resource.singular_name,
+                short_names=resource.short_names or (),
+                categories=resource.categories or (),
+            )
+            yield ServedResource(resource=where, verbs=resource.verbs or ())
 
 
 def _unknown(api_version: str, kind: str, known: dict[tuple[str, str], ApiResource]) -> ApiStatus:

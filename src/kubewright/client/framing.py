@@ -103,9 +103,11 @@ class Body(Protocol):
         ...
 
 
-def body_of(head: Head) -> Body:
-    """The body that follows a head."""
+def body_of(head: Head, method: str = "GET") -> Body:
+    """The body that follows the head of an answer to a request."""
     framed: Body
+    if method == "HEAD":
+        return _Sized(0)
     if head.is_chunked:
         framed = _Chunked()
     elif head.length is not None:

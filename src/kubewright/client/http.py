@@ -8,11 +8,13 @@ import ssl
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from kubewright.client.answer import error_in
 from kubewright.client.connection import Answer, Connection
 from kubewright.client.pool import Pool
 from kubewright.client.transport import Request, Response, WebSocket
-from kubewright.client.web_socket import UpgradeRefused, WebSockets
+from kubewright.client.web_socket import UpgradeRefused, WebSockets, upgrade_headers
 from kubewright.errors import ConnectError, ProtocolError, RequestTimeout, TransportError
 
 if TYPE_CHECKING:
@@ -91,8 +93,9 @@ class HttpTransport:
             headers = [*request.headers, *identity.items()]
             return await self._web_sockets.open(request.target, headers, subprotocols)
         except UpgradeRefused as refused:
-            # aiohttp keeps no body of a refused upgrade; the same request as a plain one gives the reason.
-            plain = await self._send_once(request, identity)
+            # aiohttp keeps no body of a refused upgrade; the same request by our own means gives the reason.
+            asked = [*request.headers, *upgrade_headers(subprotocols)]
+            plain = await self._send_once(msgspec.structs.replace(request, headers=asked), identity)
             if plain.status >= 300:
                 raise error_in(request, plain) from None
             raise ProtocolError(f"{request}: {refused}") from refused

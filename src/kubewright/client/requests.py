@@ -117,7 +117,7 @@ class Requests:
     def _headers(self, kind: type[Resource], verb: str, subresource: str | None) -> list[tuple[str, str]]:
         accept = _JSON
         if subresource is None and verb != "create" and issubclass(kind, MetadataOnly):
-            accept = _METADATA_LIST if verb == "list" else _METADATA
+            accept = _METADATA_LIST if verb in ("list", "deletecollection") else _METADATA
         headers = [("Accept", accept), ("User-Agent", USER_AGENT)]
         if self.options.impersonate is not None:
             headers += self.options.impersonate.headers()

@@ -254,7 +254,12 @@ class Verbs:
 
     @overload
     async def delete(
-        self, target: R, *, propagation: Propagation | None = None, grace: timedelta | None = None
+        self,
+        target: R,
+        *,
+        propagation: Propagation | None = None,
+        grace: timedelta | None = None,
+        unchanged: bool = False,
     ) -> R | None: ...
     @overload
     async def delete(
@@ -274,15 +279,19 @@ class Verbs:
         namespace: str | None = None,
         propagation: Propagation | None = None,
         grace: timedelta | None = None,
+        unchanged: bool = False,
     ) -> R | None:
         """Delete an object; give it back if its end is only pending (finalizers, grace), None if it is gone.
 
-        Given itself, it must still be that very object (by uid), else ``Conflict``.
+        Given itself, it must still be that very object (by uid), and with ``unchanged`` of the revision at which it was
+        read, else ``Conflict``.
         """
         kind, name, namespace = _place(target, name, namespace)
         options = self._delete_options(propagation, grace)
         if isinstance(target, Resource) and target.metadata.uid:
             options["preconditions"] = {"uid": target.metadata.uid}
+            if unchanged:
+                options["preconditions"]["resourceVersion"] = read_version(target)
         request = await self._requests.write("delete", kind, namespace, name, body=msgspec.json.encode(options))
         answer = await self._caller.fetch(request)
         return None if is_status(answer) else decode(kind, answer)

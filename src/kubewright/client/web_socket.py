@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
@@ -12,10 +13,17 @@ if TYPE_CHECKING:
 
     from kubewright.config import Config
 
-__all__ = ["UpgradeRefused", "WebSockets"]
+__all__ = ["UpgradeRefused", "WebSockets", "upgrade_headers"]
 
 _CONNECT_SECONDS: Final = 30.0
 _FAREWELL_SECONDS: Final = 10.0
+
+
+def upgrade_headers(subprotocols: Sequence[str]) -> list[tuple[str, str]]:
+    """What a request says that wants to be upgraded, for one that was refused and is to hear why."""
+    key = base64.b64encode(bytes(16)).decode()
+    headers = [("Connection", "Upgrade"), ("Upgrade", "websocket"), ("Sec-WebSocket-Version", "13")]
+    return [*headers, ("Sec-WebSocket-Key", key), ("Sec-WebSocket-Protocol", ", ".join(subprotocols))]
 
 
 class UpgradeRefused(Exception):

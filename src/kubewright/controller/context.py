@@ -65,7 +65,18 @@ class NamespacedCache:
 class Context:
     """What a reconcile has at hand: the cache to read, the client to write, and why it was called."""
 
-    __slots__ = ("_applier", "_background", "_cluster", "_object", "attempt", "cache", "client", "log", "reasons")
+    __slots__ = (
+        "_applier",
+        "_background",
+        "_cluster",
+        "_component",
+        "_object",
+        "attempt",
+        "cache",
+        "client",
+        "log",
+        "reasons",
+    )
 
     def __init__(
         self,
@@ -75,6 +86,7 @@ class Context:
         client: Client,
         applier: Applier,
         background: Callable[[Coroutine[Any, Any, None], str], asyncio.Task[None]],
+        component: str | None = None,
         reasons: tuple[str, ...] = (),
         attempt: int = 0,
     ) -> None:
@@ -82,6 +94,7 @@ class Context:
         self._cluster = cluster
         self._applier = applier
         self._background = background
+        self._component = component
         self.client: Client = client
         """Full freedom over any kind, in the object's namespace, as the controller's field manager."""
         self.cache: NamespacedCache = NamespacedCache(cluster.cache, obj.namespace)
@@ -135,9 +148,19 @@ class Context:
         *,
         action: str = "Reconcile",
         related: Resource | None = None,
+        field_path: str = "",
     ) -> None:
         """Tell people about it in an Event object of this object; never blocks, never fails."""
-        self._cluster.recorder.event(self._object, type, reason, message, action=action, related=related)
+        self._cluster.recorder.event(
+            self._object,
+            type,
+            reason,
+            message,
+            action=action,
+            related=related,
+            component=self._component,
+            field_path=field_path,
+        )
 
     def background(self, work: Coroutine[Any, Any, None], *, name: str = "background") -> asyncio.Task[None]:
         """Let a coroutine go on after this reconcile; it is cancelled when the controller stops."""

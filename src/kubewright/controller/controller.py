@@ -8,6 +8,7 @@ from datetime import timedelta
 from typing import Any, Final, Generic, TypeAlias, TypeVar
 
 from kubewright.api import Resource
+from kubewright.config import Impersonation
 from kubewright.controller.context import Context
 from kubewright.controller.daemon import Daemon
 from kubewright.controller.mapping import Watch
@@ -34,11 +35,15 @@ class Controller(Generic[R]):
     Before it run, where they are given: ``validate`` (None, or what is wrong with the object that its schema cannot
     say), then ``initialize`` (fills in what is missing, in place; it is stored before reconcile sees the object).
     ``cleanup`` *is* the finalizer: it gets objects that are being deleted; ``None`` lets them go.
+    ``deleting`` holds nothing: it gets objects that are being deleted and that others, or a grace period, still hold.
 
     ``owns``: kinds of children, with owner references, watched. ``watches``: other kinds whose changes matter.
     ``tracks``: children in other namespaces or of cluster-scoped kinds, found by label, deleted by your ``cleanup``.
     ``reads``: kinds that only ``ctx.cache`` reads. ``sources``: what else wakes objects. ``daemons``: coroutines that
     run beside each object. ``predicates``: changes of the primary that are worth a reconcile (all must agree).
+    ``acts_as``: whose rights its requests have, if not the operator's; ``component``: who tells its Events;
+    ``ready_condition``: where outcomes stand in the status (None: nowhere, and failures make no Events either);
+    ``replaces_status``: whether a status is sent whole, because those rights allow no patch of it.
 
     *Guarantees*: one object is never reconciled by two workers at once; a change is never missed, though several may
     be answered by one reconcile; own writes alone do not wake it again.
@@ -53,6 +58,7 @@ class Controller(Generic[R]):
         validate: Callable[[R], str | None] | None = None,
         initialize: Callable[[R], None] | None = None,
         cleanup: Reconcile[R] | None = None,
+        deleting: Reconcile[R] | None = None,
         owns: Sequence[type[Resource]] = (),
         tracks: Sequence[type[Resource]] = (),
         watches: Sequence[Watch[Any]] = (),
@@ -65,7 +71,10 @@ class Controller(Generic[R]):
         backoff: Backoff | None = None,
         finalizer: str | None = None,
         field_manager: str | None = None,
+        acts_as: Impersonation | None = None,
+        component: str | None = None,
         ready_condition: str | None = "Ready",
+        replaces_status: bool = False,
     ) -> None:
         self.kind: type[R] = kind
         self.name: str = name or kind.api_resource.kind.lower()
@@ -73,6 +82,7 @@ class Controller(Generic[R]):
         self.validate: Callable[[R], str | None] | None = validate
         self.initialize: Callable[[R], None] | None = initialize
         self.cleanup: Reconcile[R] | None = cleanup
+        self.deleting: Reconcile[R] | None = deleting
         self.owns: tuple[type[Resource], ...] = tuple(owns)
         self.tracks: tuple[type[Resource], ...] = tuple(tracks)
         self.watches: tuple[Watch[Any], ...] = tuple(watches)
@@ -85,7 +95,10 @@ class Controller(Generic[R]):
         self.backoff: Backoff = backoff or Backoff()
         self.finalizer: str | None = finalizer
         self.field_manager: str | None = field_manager
+        self.acts_as: Impersonation | None = acts_as
+        self.component: str | None = component
         self.ready_condition: str | None = ready_condition
+        self.replaces_status: bool = replaces_status
         self._check()
 
     def _check(self) -> None:

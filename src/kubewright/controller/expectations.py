@@ -6,16 +6,20 @@ The ReplicaSet controller's own algorithm, for controllers that create objects w
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from datetime import timedelta
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from kubewright.api import Key, Resource
 from kubewright.cache import Cache, Change
+from kubewright.controller.batch import slow_start
 from kubewright.controller.mapping import owners_of
 from kubewright.controller.source import Wake
+from kubewright.errors import ConnectError, ServerTimeout, TransportError
 
 __all__ = ["Expectations"]
+
+R = TypeVar("R", bound=Resource)
 
 _LIFETIME: Final = timedelta(minutes=5)
 
@@ -36,7 +40,7 @@ class Expectations:
     >>> async def reconcile(podset: PodSet, ctx: Context) -> None:
     ...     if not expectations.are_met(podset.key):
     ...         return                      # woken when they are
-    ...     expectations.expect_creations(podset.key, 3)
+    ...     await expectations.create(podset, 3, lambda: ctx.create(pod_of(podset)))
     >>> Controller(PodSet, reconcile, owns=[Pod], sources=[expectations])
 
     *Guarantees*: a creation that failed is taken back with ``creation_failed``; deletions are awaited by key, so that
@@ -68,18 +72,62 @@ class Expectations:
             self._of(owner).deletions.update(keys)
 
     def creation_failed(self, owner: Key, count: int = 1) -> None:
-        """Take back creations that failed or were not tried."""
+        """Take back creations that failed or were not tried; wakes nobody, because who calls it knows."""
         awaited = self._awaited.get(owner)
         if awaited is not None:
             awaited.creations -= count
             self._drop_if_met(owner, awaited)
 
     def deletion_failed(self, owner: Key, child: Key) -> None:
-        """Take back a deletion that failed or was not tried."""
+        """Take back a deletion that failed or was not tried; wakes nobody."""
         awaited = self._awaited.get(owner)
         if awaited is not None:
             awaited.deletions.discard(child)
             self._drop_if_met(owner, awaited)
+
+    async def create(self, owner: Resource, count: int, call: Callable[[], Awaitable[object]]) -> int:
+        """Make ``count`` children by ``call``, awaited and with a slow start; how many were made.
+
+        *Raises* the first failure, after what failed and what was not tried was taken back. A creation whose answer
+        was lost may have taken effect: it stays awaited, until it is seen or overdue.
+        """
+        self.expect_creations(owner.key, count)
+        in_doubt = 0
+
+        async def one(_: int) -> None:
+            nonlocal in_doubt
+            try:
+                await call()
+            except (TransportError, ServerTimeout, asyncio.CancelledError) as error:
+                in_doubt += not isinstance(error, ConnectError)
+                raise
+
+        made = 0
+        failure: BaseException | None = None
+        try:
+            made, failure = await slow_start(count, one, burst=count)
+        finally:
+            self.creation_failed(owner.key, count - made - in_doubt)
+        if failure is not None:
+            raise failure
+        return made
+
+    async def delete(self, owner: Resource, children: Iterable[R], call: Callable[[R], Awaitable[object]]) -> None:
+        """Delete the children by ``call``, awaited; raises the first failure, after what failed was taken back."""
+        chosen = list(children)
+        self.expect_deletions(owner.key, [child.key for child in chosen])
+
+        async def one(child: R) -> None:
+            try:
+                await call(child)
+            except BaseException:
+                self.deletion_failed(owner.key, child.key)
+                raise
+
+        answers = await asyncio.gather(*(one(child) for child in chosen), return_exceptions=True)
+        for answer in answers:
+            if isinstance(answer, BaseException):
+                raise answer
 
     def are_met(self, owner: Key) -> bool:
         """Whether everything awaited was seen, or is overdue."""
@@ -137,10 +185,11 @@ class Expectations:
                 awaited.creations -= 1
             else:
                 awaited.deletions.discard(change.key)
-            self._drop_if_met(owner, awaited)
-
-    def _drop_if_met(self, owner: Key, awaited: _Awaited) -> None:
-        if awaited.creations <= 0 and not awaited.deletions:
-            self._awaited.pop(owner, None)
-            if self._wake is not None:
+            if self._drop_if_met(owner, awaited) and self._wake is not None:
                 self._wake(owner, reason=f"expectations of {self._child.__name__} are met")
+
+    def _drop_if_met(self, owner: Key, awaited: _Awaited) -> bool:
+        if awaited.creations > 0 or awaited.deletions:
+            return False
+        self._awaited.pop(owner, None)
+        return True

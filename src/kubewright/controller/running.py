@@ -69,6 +69,16 @@ class RunningController(Generic[R]):
         for watch in controller.watches:
             self._listen(watch.kind, self._mapping(watch), (watch.predicate,) if watch.predicate else ())
 
+    @property
+    def is_busy(self) -> bool:
+        """Whether a key is being processed, or could be."""
+        return bool(len(self.queue) or self.queue.statistics().processing)
+
+    @property
+    def rounds(self) -> int:
+        """How many keys it has taken up so far."""
+        return self._surroundings.rounds
+
     def close(self) -> None:
         """Collect no more keys, and forget those that wait."""
         for handler in self._handlers:

@@ -28,6 +28,10 @@ class Failure(msgspec.Struct, frozen=True):
     message: str
     terminal: bool = False
 
+    def text(self, retry: timedelta | None) -> str:
+        """The message, and when it is tried again."""
+        return self.message if retry is None else f"{self.message}; next try in {wait_text(retry)}"
+
 
 def status_class(kind: type[Resource]) -> type[Status] | None:
     """The class of a kind's status if it derives from ``Status``, else None."""
@@ -61,13 +65,22 @@ class Standing:
         status.observed_generation = generation
         found = status.get(self._condition) if self._condition else None
         before = was.get(self._condition) if was is not None and self._condition else None
-        if found is None or found != before or found.status != "False" or found.reason not in FAILURE_REASONS:
+        if before is None or before.status != "False" or before.reason not in FAILURE_REASONS:
             return False
-        assert self._condition is not None
-        status.set(self._condition, True, reason="Reconciled", observed_generation=generation)
+        if found == before:
+            assert self._condition is not None
+            status.set(self._condition, True, reason="Reconciled", observed_generation=generation)
         return True
 
-    def failed(self, obj: Resource, failure: Failure, generation: int | None, retry: timedelta | None) -> bool:
+    def failed(
+        self,
+        obj: Resource,
+        failure: Failure,
+        generation: int | None,
+        retry: timedelta | None,
+        *,
+        was: Status | None,
+    ) -> bool:
         """Note a failure; tell whether that is news: another reason than before, or none before."""
         status = self._status(obj)
         if status is None:
@@ -76,11 +89,15 @@ class Standing:
             status.observed_generation = generation
         if self._condition is None:
             return False
-        found = status.get(self._condition)
+        found = was.get(self._condition) if was is not None else None
         before = (found.status, found.reason) if found is not None else None
-        text = failure.message if retry is None else f"{failure.message}; next try in {wait_text(retry)}"
+        text = failure.text(retry)
         stamped = generation if failure.terminal else None
         status.set(self._condition, False, reason=failure.reason, message=text[:32768], observed_generation=stamped)
+        told = status.get(self._condition)
+        if told is not None and found is not None and found.status == told.status:
+            # Whatever the reconcile set before it raised, the object has stood so since then.
+            told.last_transition_time = found.last_transition_time
         return before != ("False", failure.reason)
 
     @property

@@ -39,9 +39,8 @@ class Surroundings:
     ) -> None:
         manager = controller.field_manager or f"{cluster.operator}/{controller.name}"
         self.cluster: Cluster = cluster
-        self.client: Client = cluster.client.intercepted(note_own_write, send_outside_round).using(
-            field_manager=manager
-        )
+        client = cluster.client.intercepted(note_own_write, send_outside_round).using(field_manager=manager)
+        self.client: Client = client.using(impersonate=controller.acts_as) if controller.acts_as else client
         self.applier: Applier = Applier(cluster, self.client, owns=controller.owns, tracks=controller.tracks)
         self.daemons: Daemons = Daemons(controller.daemons, controller.backoff, cluster.dice)
         self.finalizer: str = controller.finalizer or finalizer_name(controller.kind, cluster.operator, controller.name)
@@ -49,7 +48,7 @@ class Surroundings:
         self._controller = controller
         self._background: set[asyncio.Task[None]] = set()
         self._undecodable: dict[Key, str] = {}
-        self._rounds = 0
+        self.rounds: int = 0
 
     def context(self, obj: Resource, work: Work[Key] | None = None) -> Context:
         """What a reconcile or a daemon of the object has at hand."""
@@ -59,19 +58,20 @@ class Surroundings:
             client=self.client.using(namespace=obj.namespace) if obj.namespace else self.client,
             applier=self.applier,
             background=self._start,
+            component=self._controller.component,
             reasons=work.reasons if work is not None else _NO_WORK,
             attempt=work.attempt if work is not None else 0,
         )
 
     def log_fields(self, key: Key) -> dict[str, str]:
         """What each log record of a reconcile says besides its message."""
-        self._rounds += 1
+        self.rounds += 1
         return {
             "controller": self._controller.name,
             "kind": self._controller.kind.kind,
             "namespace": key.namespace,
             "name": key.name,
-            "reconcile_id": f"{self._controller.name}-{self._rounds}",
+            "reconcile_id": f"{self._controller.name}-{self.rounds}",
         }
 
     def tell_undecodable(self, key: Key, error: Undecodable) -> bool:
@@ -83,7 +83,8 @@ class Surroundings:
         self._undecodable[key] = revision
         metadata = Metadata(name=key.name, namespace=key.namespace, uid=head.uid if head is not None else "")
         stand_in = MetadataOnly.of(self._controller.kind)(metadata=metadata)
-        self.cluster.recorder.event(stand_in, "Warning", "Undecodable", str(error), action="Reconcile")
+        component = self._controller.component
+        self.cluster.recorder.event(stand_in, "Warning", "Undecodable", str(error), component=component)
         return True
 
     def gone(self, key: Key, uid: str) -> None:

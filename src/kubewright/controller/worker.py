@@ -69,7 +69,7 @@ class Worker(Generic[R]):
         self._remember = remember
         self._informer = surroundings.cluster.cache.informer(controller.kind)
         self._standing = Standing(controller.kind, controller.ready_condition)
-        self._status = StatusWriter(surroundings.client)
+        self._status = StatusWriter(surroundings.client, replaces=controller.replaces_status)
         self._measures = Measures(surroundings.cluster.metrics, controller)
 
     async def run(self) -> None:
@@ -167,7 +167,7 @@ class Worker(Generic[R]):
         obj, finalizer = round.obj, self._around.finalizer
         self._around.daemons.end(obj.key, obj.metadata.uid)
         if not has_finalizer(obj, finalizer):
-            return None
+            return None if self._controller.deleting is None else await self._controller.deleting(obj, round.ctx)
         if self._controller.cleanup is not None:
             after = await self._controller.cleanup(obj, round.ctx)
             if after is not None:
@@ -185,6 +185,7 @@ class Worker(Generic[R]):
         if obj.metadata.deletion_timestamp is None:
             was = status_of(round.before)
             if self._standing.succeeded(obj, obj.metadata.generation or None, was=was):
+                _log.info("reconciles again after it had failed")
                 round.ctx.event("Normal", "Reconciled", "reconciles again")
         try:
             await self._status.write(obj, round.before, round.writes)
@@ -213,20 +214,23 @@ class Worker(Generic[R]):
             return self._deposed(work, error)
         if isinstance(error, Conflict) and not isinstance(error, ApplyConflict):
             return self._conflicted(round, work, error)
-        failure = failure_of(error)
-        _log.error("reconcile failed: %s", failure.message, exc_info=None if failure.terminal else error)
-        return await self._failed(round, work, failure, write=write)
+        return await self._failed(round, work, failure_of(error), error=error, write=write)
 
-    async def _failed(self, round: _Round[R], work: Work[Key], failure: Failure, *, write: bool = True) -> str:
+    async def _failed(
+        self, round: _Round[R], work: Work[Key], failure: Failure, *, error: Exception | None = None, write: bool = True
+    ) -> str:
         retry = None
         if failure.terminal:
             self._queue.forget(work.key)
             self._queue.cancel_timer(work.key)
         else:
             retry = self._queue.retry(work.key, reason=failure.reason)
+        _log.error("reconcile failed: %s", failure.text(retry), exc_info=None if failure.terminal else error)
         obj = round.obj
-        news = self._standing.failed(obj, failure, obj.metadata.generation or None, retry)
-        if news or (not self._standing.is_kept and work.attempt == 0):
+        was = status_of(round.before)
+        news = self._standing.failed(obj, failure, obj.metadata.generation or None, retry, was=was)
+        is_told = self._controller.ready_condition is not None
+        if news or (is_told and not self._standing.is_kept and work.attempt == 0):
             round.ctx.event("Warning", failure.reason, failure.message)
         if write:
             await self._write_quietly(round)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import logging
 from typing import Any
 
-from kubewright.api import Resource, Unstructured, changes, read_version
+import msgspec
+
+from kubewright.api import Resource, Unstructured, base_of, changes, decode, read_version, to_dict
 from kubewright.client import Client, MergePatch
 from kubewright.controller.own_writes import OwnWrites
 from kubewright.errors import NotFound, NotServed
@@ -25,8 +27,9 @@ def status_of(obj: Resource) -> Any:
 class StatusWriter:
     """Sends the status of one controller's objects."""
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: Client, *, replaces: bool = False) -> None:
         self._client = client
+        self._replaces = replaces
         self._told: set[str] = set()
 
     async def write(self, obj: Resource, before: Resource, writes: OwnWrites) -> None:
@@ -43,9 +46,8 @@ class StatusWriter:
             self._tell_unsent(obj, difference)
         if status is None:
             return
-        patch = {"metadata": {"resourceVersion": own or read_version(obj)}, "status": status}
         try:
-            await self._client.patch(obj, MergePatch(patch), subresource="status")
+            await self._send(obj, status, own or read_version(obj))
         except NotServed:
             _log.error(
                 "%s has no status subresource, so the status that its reconcile leaves is not stored; "
@@ -54,6 +56,15 @@ class StatusWriter:
             )
         except NotFound:
             _log.debug('%s "%s" is gone; its status is not written', obj.kind, obj.key)
+
+    async def _send(self, obj: Resource, status: Any, version: str) -> None:
+        if self._replaces:
+            document = {**msgspec.json.decode(base_of(obj) or b"{}"), "status": to_dict(obj).get("status")}
+            document["metadata"]["resourceVersion"] = version
+            await self._client.replace(decode(type(obj), msgspec.json.encode(document)), subresource="status")
+        else:
+            patch = {"metadata": {"resourceVersion": version}, "status": status}
+            await self._client.patch(obj, MergePatch(patch), subresource="status")
 
     def _tell_unsent(self, obj: Resource, difference: dict[str, Any]) -> None:
         for path in _paths(difference):

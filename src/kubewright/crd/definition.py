@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
-from kubewright.api import Metadata, MetadataOnly, Resource, Status, Unstructured
+from kubewright.api import Column, Metadata, MetadataOnly, Resource, Status, Unstructured
 from kubewright.crd.schema import Schema, schema_of
 from kubewright.kinds.apiextensions_v1 import (
     CustomResourceColumnDefinition,
@@ -15,12 +15,16 @@ from kubewright.kinds.apiextensions_v1 import (
     CustomResourceDefinitionSpec,
     CustomResourceDefinitionVersion,
     CustomResourceSubresources,
+    CustomResourceSubresourceScale,
     CustomResourceSubresourceStatus,
     CustomResourceValidation,
     JSONSchemaProps,
 )
 
 __all__ = ["crd_of"]
+
+_READY: Final = Column("Ready", '.status.conditions[?(@.type=="Ready")].status')
+_AGE: Final = Column("Age", ".metadata.creationTimestamp", "date")
 
 
 def crd_of(kind: type[Resource]) -> CustomResourceDefinition:
@@ -30,8 +34,9 @@ def crd_of(kind: type[Resource]) -> CustomResourceDefinition:
     ``msgspec.Meta`` constrains them, and its ``extra_json_schema`` adds what is Kubernetes' own, such as
     ``x-kubernetes-validations``. A Python default is no default of the server: it holds where the object is read,
     and may change with the program. For one that the server fills in and stores, add
-    ``extra_json_schema={"default": …}``. A field ``status`` brings the status subresource. Columns are Age, and Ready
-    where the status carries conditions.
+    ``extra_json_schema={"default": …}``. A field ``status`` brings the status subresource, ``scale=`` of the class the
+    scale subresource. Columns are those of ``columns=``, then Ready where the status carries conditions, and Age; a
+    column of yours that has one of these names takes its place.
 
     *Raises* ``TypeError`` if the class is not one of a custom kind, or has a field that no schema can describe.
     """
@@ -63,13 +68,12 @@ def _check(kind: type[Resource]) -> None:
 
 def _version(kind: type[Resource]) -> CustomResourceDefinitionVersion:
     schema = msgspec.convert(_root_schema(kind), JSONSchemaProps)
-    has_status = "status" in kind.__struct_fields__
     return CustomResourceDefinitionVersion(
         name=kind.api_resource.version,
         served=True,
         storage=True,
         schema=CustomResourceValidation(open_api_v3_schema=schema),
-        subresources=CustomResourceSubresources(status=CustomResourceSubresourceStatus()) if has_status else None,
+        subresources=_subresources(kind),
         additional_printer_columns=_columns(kind),
     )
 
@@ -81,15 +85,43 @@ def _root_schema(kind: type[Resource]) -> Schema:
     return schema
 
 
+def _subresources(kind: type[Resource]) -> CustomResourceSubresources | None:
+    has_status = "status" in kind.__struct_fields__
+    paths = kind.api_resource.scale
+    if not has_status and paths is None:
+        return None
+    status = CustomResourceSubresourceStatus() if has_status else None
+    scale = None
+    if paths is not None:
+        scale = CustomResourceSubresourceScale(
+            spec_replicas_path=paths.spec, status_replicas_path=paths.status, label_selector_path=paths.selector
+        )
+    return CustomResourceSubresources(status=status, scale=scale)
+
+
 def _columns(kind: type[Resource]) -> list[CustomResourceColumnDefinition]:
-    ready = CustomResourceColumnDefinition(
-        name="Ready", type="string", json_path='.status.conditions[?(@.type=="Ready")].status'
+    own = kind.api_resource.columns
+    usual = [_READY, _AGE] if _has_conditions(kind) else [_AGE]
+    named = {column.name for column in own}
+    return [_column(column) for column in (*own, *(column for column in usual if column.name not in named))]
+
+
+def _column(column: Column) -> CustomResourceColumnDefinition:
+    return CustomResourceColumnDefinition(
+        name=column.name,
+        type=column.type,
+        json_path=column.path,
+        description=column.description or None,
+        priority=1 if column.wide else None,
     )
-    age = CustomResourceColumnDefinition(name="Age", type="date", json_path=".metadata.creationTimestamp")
-    return [ready, age] if _has_conditions(kind) else [age]
 
 
 def _has_conditions(kind: type[Resource]) -> bool:
     field: Any = next((field.type for field in msgspec.structs.fields(kind) if field.name == "status"), None)
-    members = getattr(field, "__args__", (field,))
+    members = (_plain(member) for member in getattr(field, "__args__", (field,)))
     return any(isinstance(member, type) and issubclass(member, Status) for member in members)
+
+
+def _plain(member: Any) -> Any:
+    """The class behind ``Annotated``."""
+    return getattr(member, "__origin__", member)

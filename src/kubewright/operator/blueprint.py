@@ -14,6 +14,7 @@ from kubewright.controller import Controller
 from kubewright.election import LeaseTimes
 from kubewright.operator.background import Background
 from kubewright.operator.cached import Cached
+from kubewright.operator.required import Required
 from kubewright.operator.rules import rules_of
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ class Blueprint:
         background: Sequence[Background] = (),
         lifespan: Sequence[Lifespan] = (),
         rules: Sequence[PolicyRule] = (),
+        requires: Sequence[Required] = (),
         resync: timedelta | None = timedelta(minutes=5),
         grace: timedelta = timedelta(seconds=30),
         lease: LeaseTimes | None = None,
@@ -52,6 +54,7 @@ class Blueprint:
         self.cached: tuple[Cached[Any], ...] = tuple(cached)
         self.background: tuple[Background, ...] = tuple(background)
         self.lifespan: tuple[Lifespan, ...] = tuple(lifespan)
+        self.requires: tuple[Required, ...] = tuple(requires)
         self.resync: timedelta | None = resync
         self.grace: timedelta = grace
         self.lease: LeaseTimes = lease or LeaseTimes()
@@ -64,7 +67,9 @@ class Blueprint:
     @property
     def kinds(self) -> tuple[type[Resource], ...]:
         """Every kind that it caches, each once."""
-        return tuple(dict.fromkeys(kind for controller in self.controllers for kind in controller.kinds))
+        required = (needed.kind for needed in self.requires)
+        found = (kind for controller in self.controllers for kind in controller.kinds)
+        return tuple(dict.fromkeys((*found, *required)))
 
     @property
     def custom_kinds(self) -> tuple[type[Resource], ...]:

@@ -28,6 +28,7 @@ class Operator(Blueprint):
     ``namespaces``: where it looks (everywhere if None). ``cached``: per kind, what of it is cached. ``background``:
     coroutines beside the controllers. ``lifespan``: resources, opened in order before the first reconcile and closed
     in reverse after the last. ``rules``: permissions that its reconciles need beyond what the controllers tell.
+    ``requires``: kinds of which there must be an object, or it has nothing to do and is not ready.
     """
 
     @asynccontextmanager

@@ -11,6 +11,7 @@ import logging
 import random
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -22,8 +23,10 @@ from kubewright.controller import RunningController
 from kubewright.election import Election
 from kubewright.errors import LeadershipLost
 from kubewright.metrics import Registry
+from kubewright.operator.background import Activity
 from kubewright.operator.cached import Cached
 from kubewright.operator.requests import measured_requests
+from kubewright.operator.settling import PATIENCE, QUIET, settled
 
 if TYPE_CHECKING:
     from kubewright.operator.blueprint import Blueprint
@@ -142,6 +145,25 @@ class RunningOperator:
         """Return when every kind's objects have been seen once."""
         await self.cluster.cache.wait_synced()
 
+    async def settle(self, *, quiet: timedelta = QUIET, within: timedelta = PATIENCE) -> None:
+        """Return when nobody has had anything to do for as long as ``quiet``; timers may still wait.
+
+        Tests wait so for everything that follows from a change; in virtual time it costs none.
+
+        *Raises* ``WaitTimeout`` naming the controllers and background coroutines that are still busy.
+        """
+        await self.wait_ready()
+        await settled(lambda: self.active, who=f"operator {self.operator.name}", quiet=quiet, within=within)
+
+    @property
+    def active(self) -> Mapping[str, Activity]:
+        """Who works here, by name: controllers, and background coroutines that tell what they do."""
+        found: dict[str, Activity] = {one.controller.name: one for one in self._controllers}
+        for background in self.operator.background:
+            if background.activity is not None:
+                found[background.name] = background.activity
+        return found
+
     async def wait(self) -> None:
         """Return when the operator has ended by itself; raises what ended it."""
         assert self._life is not None
@@ -152,6 +174,8 @@ class RunningOperator:
             for background in self.operator.background:
                 if not background.leader_only:
                     group.create_task(background.run(self.cluster), name=f"background {background.name}")
+            for needed in self.operator.requires:
+                group.create_task(needed.watch(self.cluster.cache), name=needed.name)
             group.create_task(self._terms_of_office(), name=f"operator {self.operator.name} at work")
 
     async def _terms_of_office(self) -> None:
@@ -188,10 +212,12 @@ class RunningOperator:
 
     def ready_checks(self) -> Mapping[str, str]:
         """What it needs to be ready, by name: empty if all is well, else what is wrong."""
-        return {
+        cache = self.cluster.cache
+        informers = {
             f"informer-{health.resource}": "" if health.synced and health.watching else health.error or "not synced yet"
-            for health in self.cluster.cache.health.values()
+            for health in cache.health.values()
         }
+        return informers | {needed.name: needed.problem(cache) for needed in self.operator.requires}
 
     def live_checks(self) -> Mapping[str, str]:
         """What must hold, or a restart is the remedy."""

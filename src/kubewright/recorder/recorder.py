@@ -35,7 +35,7 @@ class Recorder:
     ...     recorder.event(site, "Normal", "Serving", "serves nginx:1.27")
 
     *Guarantees*: ``event`` never waits and never raises. The same Event again makes a series with a count; more than
-    ten different notes for one reason are combined; 25 Events may be told of one object at once, then one in five
+    nine different notes for one reason are combined; 25 Events may be told of one object at once, then one in five
     minutes. What cannot be written is dropped, logged and counted. The API server deletes Events after an hour.
     """
 
@@ -91,18 +91,24 @@ class Recorder:
         *,
         action: str = "Reconcile",
         related: Resource | None = None,
+        component: str | None = None,
+        field_path: str = "",
     ) -> None:
-        """Tell what happened to ``obj``: a CamelCase reason for machines, a message for people."""
+        """Tell what happened to ``obj``: a CamelCase reason for machines, a message for people.
+
+        ``component`` is who tells it, if not the recorder's own; ``field_path`` the part of the object it is about.
+        """
         try:
-            self._note(obj, type, reason, message, action, related)
+            about = _reference(related) if related is not None else None
+            teller = component or self._component
+            reason, action = reason[:128] or "Unknown", action[:128] or "Unknown"
+            subject = Subject(_reference(obj), about, type, reason, action, teller, field_path)
+            self._note(obj, subject, message)
         except Exception:
             self._dropped.inc()
             _log.exception("an Event was dropped")
 
-    def _note(self, obj: Resource, type: str, reason: str, message: str, action: str, related: Resource | None) -> None:
-        whom = _reference(obj)
-        about = _reference(related) if related is not None else None
-        subject = Subject(whom, about, type, reason[:128] or "Unknown", action[:128] or "Unknown")
+    def _note(self, obj: Resource, subject: Subject, message: str) -> None:
         name = f"{obj.name[:230]}.{self._stamp():x}"
         series = self._book.note(subject, _shortened(message), now(), name, obj.namespace or "default")
         if id(series) in self._waiting:
@@ -173,11 +179,11 @@ class Recorder:
         return Event(
             metadata=Metadata(name=series.name, namespace=series.namespace),
             event_time=MicroTime.of(series.first_seen),
-            reporting_controller=self._component,
-            reporting_instance=self._instance,
+            reporting_controller=subject.component,
+            reporting_instance=self._instance if subject.component == self._component else subject.component[:128],
             action=subject.action,
             reason=subject.reason,
-            regarding=_object_reference(subject.regarding),
+            regarding=_object_reference(subject.regarding, subject.field_path),
             related=_object_reference(subject.related) if subject.related is not None else None,
             note=series.note,
             type=subject.type,
@@ -189,11 +195,18 @@ def _reference(obj: Resource) -> tuple[str, str, str, str, str]:
     return (obj.api_version, obj.kind, obj.namespace, obj.name, obj.metadata.uid)
 
 
-def _object_reference(fields: tuple[str, str, str, str, str]) -> ObjectReference:
+def _object_reference(fields: tuple[str, str, str, str, str], field_path: str = "") -> ObjectReference:
     from kubewright.kinds.core_v1 import ObjectReference
 
     api_version, kind, namespace, name, uid = fields
-    return ObjectReference(api_version=api_version, kind=kind, namespace=namespace or None, name=name, uid=uid or None)
+    return ObjectReference(
+        api_version=api_version,
+        kind=kind,
+        namespace=namespace or None,
+        name=name,
+        uid=uid or None,
+        field_path=field_path or None,
+    )
 
 
 def _shortened(note: str) -> str:

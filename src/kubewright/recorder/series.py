@@ -22,6 +22,10 @@ class Subject(NamedTuple):
     type: str
     reason: str
     action: str
+    component: str
+    """Who tells it."""
+    field_path: str = ""
+    """Which part of the object it is about, if not all of it."""
 
 
 class Series:
@@ -43,9 +47,9 @@ class Series:
 class SeriesBook:
     """Which series are going on.
 
-    The same subject and note within six minutes is one series. More than ten different notes on one subject are
-    combined into one. For each object 25 Events may be told at once, then one in five minutes; what is held back is
-    still counted, and told with the next.
+    The same subject and note within six minutes is one series. The tenth and further notes on one subject are
+    combined into one, as client-go does it. For each object 25 Events may be told at once, then one in five minutes;
+    what is held back is still counted, and told with the next.
     """
 
     def __init__(self, *, limit: TokenBucket = _SPAM, most: int = 4096) -> None:
@@ -99,7 +103,7 @@ class SeriesBook:
         self._notes[subject] = notes
         if len(self._notes) > self._most:
             del self._notes[next(iter(self._notes))]
-        if note in notes or len(notes) < _SIMILAR:
+        if note in notes or len(notes) < _SIMILAR - 1:
             notes[note] = seen
             return note
         return "(combined from similar events)"

@@ -9,7 +9,7 @@ from kubewright.testing.embedded import embedded_server
 from kubewright.testing.jumping_loop import Deadlock, JumpingLoop, Livelock, OutsideVirtualTime, TimeLimitPassed
 from kubewright.testing.kubectl import KubectlFailed
 from kubewright.testing.launcher import StartFailed
-from kubewright.testing.running import EmbeddedCluster, running
+from kubewright.testing.running import EmbeddedCluster, embedded_cluster, running
 from kubewright.testing.trace import Trace
 from kubewright.testing.virtual_time import (
     LeakedTasks,
@@ -40,6 +40,7 @@ __all__ = [
     "UnhandledErrors",
     "VirtualTime",
     "elapse",
+    "embedded_cluster",
     "embedded_server",
     "find_binaries",
     "run_virtual",

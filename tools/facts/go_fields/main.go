@@ -1,6 +1,7 @@
 // Command go_fields prints what OpenAPI does not tell of Kubernetes' types: which fields are pointers in Go,
 // which are left out when empty, how inlined structs are flattened, and what Go calls a field's type in its errors.
-// With the argument "protobuf" it prints their fields as messages instead. One type a line, as JSON.
+// With the argument "protobuf" it prints their fields as messages instead, with "templates" what a pod template is made
+// of. One type a line, as JSON.
 package main
 
 import (
@@ -77,6 +78,10 @@ func main() {
 			found.addMessage(goType)
 		}
 		write(found)
+		return
+	}
+	if len(os.Args) > 1 && os.Args[1] == "templates" {
+		write(podTemplates())
 		return
 	}
 	types := reflected{}

@@ -90,7 +90,7 @@ class Accounts:
         if claims is None:
             return None
         meant = _audiences_in(claims) or self.issuer.audiences
-        common = tuple(audience for audience in meant if audience in audiences)
+        common = tuple(audience for audience in audiences if audience in meant)
         if not common:
             told = f"token audiences {go_strings(meant)} is invalid for the target audiences {go_strings(audiences)}"
             raise BadToken(told)

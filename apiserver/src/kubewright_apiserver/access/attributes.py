@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Final, NamedTuple
 from urllib.parse import unquote
 
-from kubewright_apiserver.path import is_true
+from kubewright_apiserver.path import address_in, is_true
 from kubewright_apiserver.query import read_query
 from kubewright_apiserver.selectors import field_terms, requires_single_name
 from kubewright_apiserver.status import Refusal
 
-__all__ = ["Attributes", "attributes_of"]
+__all__ = ["Attributes", "attributes_of", "is_plain"]
 
 _VERBS: Final = {"POST": "create", "GET": "get", "HEAD": "get", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 _VERBS_IN_PATHS: Final = ("proxy", "watch")
 _PARTS_OF_NAMESPACES: Final = ("status", "finalize")
+_MOST_KEPT: Final = 4096
+# A path may have a million letters.
+_LONGEST_KEPT: Final = 1024
 
 
 class Attributes(NamedTuple):
@@ -38,6 +42,12 @@ class Attributes(NamedTuple):
 
 def attributes_of(method: str, path: str, query: str = "") -> Attributes:
     """What a request wants to do, as kube-apiserver reads it from the URL alone, be there such a resource or not."""
+    is_long = len(path) + len(query) > _LONGEST_KEPT
+    return _attributes_of.__wrapped__(method, path, query) if is_long else _attributes_of(method, path, query)
+
+
+@lru_cache(_MOST_KEPT)
+def _attributes_of(method: str, path: str, query: str) -> Attributes:
     if "%" in path:
         path = unquote(path)
     parts = path.strip("/").split("/")
@@ -56,6 +66,28 @@ def attributes_of(method: str, path: str, query: str = "") -> Attributes:
         verb, name = _of_many(verb, query)
     group = parts[1] if first == 2 else ""
     return Attributes(verb, group, place[0], subresource, namespace, name, parts[first], path)
+
+
+def is_plain(path: str) -> bool:
+    """Whether what is decided about a path is what would be done there: some paths can be read in two ways."""
+    return _is_plain.__wrapped__(path) if len(path) > _LONGEST_KEPT else _is_plain(path)
+
+
+@lru_cache(_MOST_KEPT)
+def _is_plain(path: str) -> bool:
+    address = address_in(path)
+    if address is None:
+        return True
+    read = attributes_of("GET", path)
+    namespace = "" if read.resource == "namespaces" and not read.group else read.namespace
+    return (read.group, read.version, read.resource, read.subresource, namespace, read.name) == (
+        address.group,
+        address.version,
+        address.plural,
+        address.subresource,
+        address.namespace,
+        address.name,
+    )
 
 
 def _of_many(verb: str, query: str) -> tuple[str, str]:

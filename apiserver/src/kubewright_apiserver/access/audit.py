@@ -1,24 +1,29 @@
-"""``AuditLog``: who asked what and was answered what, one line of JSON for each stage; never a body or a token."""
+"""``AuditLog``: who asked what and was answered what, one line of JSON for each stage; bodies only if a policy says."""
 
 from __future__ import annotations
 
+import json
+import logging
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import orjson
 
 from kubewright_apiserver.access.attributes import Attributes
 from kubewright_apiserver.access.rbac import Decision
 from kubewright_apiserver.access.user import User
+from kubewright_apiserver.body import read_apply_body, read_body
+from kubewright_apiserver.status import Refusal
 
-__all__ = ["AuditLog", "Trail"]
+__all__ = ["AuditLog", "Trail", "check_policy"]
 
 Object = dict[str, Any]
 
+_log = logging.getLogger("kubewright_apiserver")
 _EVERYTHING: Final[Object] = {"rules": [{"level": "Metadata"}]}
 _LEVELS: Final = ("None", "Metadata", "Request", "RequestResponse")
 _STAGES: Final = ("RequestReceived", "ResponseStarted", "ResponseComplete", "Panic")
@@ -26,12 +31,24 @@ _LONGEST_AGENT: Final = 1024
 _TOLD_OF_STATUS: Final = ("status", "message", "reason", "details")
 
 
-class AuditLog:
-    """Writes what kube-apiserver writes at the level Metadata to a file, or to standard output for the path ``-``.
+class _Told(NamedTuple):
+    """How much is told of a request."""
 
-    ``policy`` is an audit Policy as it is written in YAML: the first of its rules that fits a request decides whether
-    it is written, and which stages are left out. All levels but ``None`` mean Metadata. Without a policy everything is
-    written. Raises ``ValueError`` for a policy that says something else.
+    level: str = "None"
+    stages: tuple[str, ...] = ()
+    has_managers: bool = True
+    """Whether objects are shown with their managedFields."""
+
+    def reaches(self, level: str) -> bool:
+        return _LEVELS.index(self.level) >= _LEVELS.index(level)
+
+
+class AuditLog:
+    """Writes what kube-apiserver writes to a file, or to standard output for the path ``-``.
+
+    ``policy`` is an audit Policy as it is written in YAML: the first of its rules that fits a request decides at which
+    level it is written, and which stages are left out. Without a policy everything is written at the level Metadata,
+    which shows no bodies. Raises ``ValueError`` for a policy that says something else.
     """
 
     def __init__(
@@ -42,9 +59,11 @@ class AuditLog:
         now: Callable[[], datetime],
         new_id: Callable[[], str],
     ) -> None:
-        self._policy = _checked(policy if policy is not None else _EVERYTHING)
+        self._policy = policy if policy is not None else _EVERYTHING
+        check_policy(self._policy)
         self._now = now
         self._new_id = new_id
+        self._is_failing = False
         self._file: int | None = None
         self._is_own = str(path) != "-"
         if self._is_own:
@@ -56,18 +75,31 @@ class AuditLog:
         """The trail of a request that has just come; ``audit_id`` is how the client wants it to be known."""
         return Trail(self, target, attributes, agent, address, audit_id or self._new_id())
 
-    def stages_of(self, user: User | None, attributes: Attributes) -> tuple[str, ...]:
-        """The stages of a request that are written."""
-        for rule in self._policy.get("rules") or ():
-            if _fits(rule, user, attributes):
-                omitted = [*(rule.get("omitStages") or ()), *(self._policy.get("omitStages") or ())]
-                return () if rule["level"] == "None" else tuple(stage for stage in _STAGES if stage not in omitted)
-        return ()
+    def told_of(self, user: User | None, attributes: Attributes) -> _Told:
+        """How much is written of a request."""
+        policy = self._policy
+        for rule in policy.get("rules") or ():
+            if not _fits(rule, user, attributes):
+                continue
+            if rule["level"] == "None":
+                break
+            omitted = [*(rule.get("omitStages") or ()), *(policy.get("omitStages") or ())]
+            without = rule.get("omitManagedFields")
+            has_managers = not (policy.get("omitManagedFields") if without is None else without)
+            return _Told(rule["level"], tuple(stage for stage in _STAGES if stage not in omitted), has_managers)
+        return _Told()
 
     def write(self, event: Object) -> None:
-        """Add a line."""
-        if self._file is not None:
-            os.write(self._file, orjson.dumps(event) + b"\n")
+        """Add a line. One that cannot be written is told in the server's log, once, and stops nobody."""
+        if self._file is None:
+            return
+        try:
+            os.write(self._file, _line(event))
+            self._is_failing = False
+        except OSError as error:
+            if not self._is_failing:
+                _log.error("the audit log cannot be written, lines are missing: %s", error)
+            self._is_failing = True
 
     def timestamp(self) -> str:
         """The time as events tell it."""
@@ -90,7 +122,8 @@ class Trail:
         self._log = log
         self._attributes = attributes
         self._received = log.timestamp()
-        self._stages: tuple[str, ...] = ()
+        self._told = _Told()
+        self._objects: Object = {}
         self._annotations: dict[str, str] = {}
         self._user: User | None = None
         self._acting: Object = {}
@@ -102,8 +135,15 @@ class Trail:
     def authenticated(self, user: User) -> None:
         """Tell that the request was received, from whom."""
         self._user = user
-        self._stages = self._log.stages_of(user, self._attributes)
+        self._told = self._log.told_of(user, self._attributes)
         self._write("RequestReceived", self._received)
+
+    def sent(self, body: bytes, content_type: str) -> None:
+        """Remember the object in the body, if the policy wants to know."""
+        if body and self._told.reaches("Request"):
+            found = _object_in(body, content_type)
+            if found is not None:
+                self._objects["requestObject"] = self._without_managers(found)
 
     def acting_as(self, user: User, constraint: str) -> None:
         """Remember whom the asker acts as, and by which limited right."""
@@ -120,28 +160,43 @@ class Trail:
         """Remember something that is not in any other field."""
         self._annotations[key] = value
 
-    def name(self, name: str) -> None:
-        """Remember the name that a created object has got."""
-        self._name = self._name or name
-
     def started(self, code: int) -> None:
         """Tell that a stream has begun."""
         self._write("ResponseStarted", code=code)
 
     def refused(self, status: Object) -> None:
         """Tell that nobody could tell who asks; nothing more is told then."""
-        self._stages = self._log.stages_of(None, self._attributes)
+        self._told = self._log.told_of(None, self._attributes)
         self._write("ResponseStarted", code=status["code"], status=status)
-        self._stages = ()
+        self._told = _Told()
 
-    def completed(self, code: int, status: Object | None = None) -> None:
-        """Tell the answer: its code, and the Status if it was one."""
+    def completed(self, code: int, answered: Object | None = None) -> None:
+        """Tell the answer: its code, and the object in it, of which a Status is always told."""
+        status = answered if answered is not None and answered.get("kind") == "Status" else None
+        if answered is not None and status is None:
+            if self._attributes.verb == "create" and not self._attributes.subresource:
+                self._name = self._name or (answered.get("metadata") or {}).get("name", "")
+            if self._told.reaches("RequestResponse"):
+                self._objects["responseObject"] = self._without_managers(answered)
+        elif status is not None and self._told.reaches("RequestResponse"):
+            self._objects["responseObject"] = status
         self._write("ResponseComplete", code=code, status=status)
 
+    def _without_managers(self, obj: Any) -> Any:
+        """An object or a list of them, without who manages them if that is not told."""
+        if self._told.has_managers or not isinstance(obj, dict):
+            return obj
+        shown = dict(obj)
+        if isinstance(obj.get("metadata"), dict):
+            shown["metadata"] = {name: value for name, value in obj["metadata"].items() if name != "managedFields"}
+        if isinstance(obj.get("items"), list):
+            shown["items"] = [self._without_managers(item) for item in obj["items"]]
+        return shown
+
     def _write(self, stage: str, time: str = "", code: int = 0, status: Object | None = None) -> None:
-        if stage not in self._stages:
+        if stage not in self._told.stages:
             return
-        event: Object = {"kind": "Event", "apiVersion": "audit.k8s.io/v1", "level": "Metadata"}
+        event: Object = {"kind": "Event", "apiVersion": "audit.k8s.io/v1", "level": self._told.level}
         event |= {"auditID": self.audit_id, "stage": stage, "requestURI": self._target, "verb": self._attributes.verb}
         event["user"] = _shown(self._user) if self._user is not None else {}
         event |= {**self._acting, **self._asked}
@@ -150,6 +205,7 @@ class Trail:
         if code:
             told = {name: status[name] for name in _TOLD_OF_STATUS if name in status} if status is not None else {}
             event["responseStatus"] = {"metadata": {}, **told, "code": code}
+            event |= self._objects
         event |= {"requestReceivedTimestamp": self._received, "stageTimestamp": time or self._log.timestamp()}
         if self._annotations:
             event["annotations"] = {key: self._annotations[key] for key in sorted(self._annotations)}
@@ -168,6 +224,14 @@ class Trail:
         return {name: value for name, value in told.items() if value}
 
 
+def _line(event: Object) -> bytes:
+    try:
+        return orjson.dumps(event) + b"\n"
+    except TypeError:
+        # A text with lone surrogates, which is no UTF-8.
+        return json.dumps(event, ensure_ascii=False).encode(errors="replace") + b"\n"
+
+
 def _shown(user: User) -> Object:
     told = {
         "username": user.name,
@@ -178,13 +242,24 @@ def _shown(user: User) -> Object:
     return {name: value for name, value in told.items() if value}
 
 
-def _checked(policy: Mapping[str, Any]) -> Mapping[str, Any]:
+def _object_in(body: bytes, content_type: str) -> Any:
+    """The object that was sent, or the patch; None if it is nothing that can be read, of protobuf only what it is."""
+    media = content_type.partition(";")[0].strip()
+    try:
+        if media.endswith("patch+json"):
+            return orjson.loads(body)
+        return (read_apply_body(body) if media.endswith("patch+yaml") else read_body(body, content_type, "")).value
+    except (Refusal, ValueError, RecursionError):
+        return None
+
+
+def check_policy(policy: Mapping[str, Any]) -> None:
+    """Raise ``ValueError``, which names the field, for an audit Policy that means nothing."""
     for index, rule in enumerate(policy.get("rules") or ()):
         if rule.get("level") not in _LEVELS:
             raise ValueError(f"audit policy: rules[{index}].level must be one of {', '.join(_LEVELS)}")
         _check_stages(rule, f"rules[{index}].")
     _check_stages(policy, "")
-    return policy
 
 
 def _check_stages(holder: Mapping[str, Any], path: str) -> None:

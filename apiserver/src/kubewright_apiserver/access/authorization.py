@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from kubewright_apiserver.access.attributes import Attributes
-from kubewright_apiserver.access.rbac import Decision, Rbac, Rules, aggregated_text
+from kubewright_apiserver.access.rbac import Decision, Rbac, Rules
 from kubewright_apiserver.access.rules import FULL_AUTHORITY
 from kubewright_apiserver.access.user import User
 from kubewright_apiserver.golang import go_quoted
@@ -67,15 +67,8 @@ class Authorizer:
 
     def rules_for(self, user: User, namespace: str) -> Rules:
         """All rules that apply to somebody in a namespace."""
-        rules, errors = [], []
-        for mode in self.modes:
-            if mode == "RBAC":
-                found = self.rbac.rules_for(user, namespace)
-                rules += found.rules
-                errors += [aggregated_text(found.errors)] if found.errors else []
-            elif mode == "AlwaysAllow":
-                rules += FULL_AUTHORITY
-        return Rules(rules, errors)
+        found = self.rbac.rules_for(user, namespace) if "RBAC" in self.modes else Rules([], [])
+        return found if "AlwaysAllow" not in self.modes else Rules([*found.rules, *FULL_AUTHORITY], found.missing)
 
 
 def refused_request(user: User, attributes: Attributes, reason: str = "") -> Refusal:

@@ -138,4 +138,6 @@ def write_private(path: Path, data: bytes) -> None:
     unfinished.unlink(missing_ok=True)
     with os.fdopen(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
         file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
     unfinished.replace(path)

@@ -14,13 +14,14 @@ from kubewright_apiserver.access.attributes import Attributes, attributes_of
 from kubewright_apiserver.access.audit import AuditLog, Trail
 from kubewright_apiserver.access.authorization import Authorizer, refused_request
 from kubewright_apiserver.access.credentials import EXTRA_SPACE, Authenticator, has_extra_space
+from kubewright_apiserver.access.front_proxy import FrontProxy
 from kubewright_apiserver.access.impersonation import Acting, Impersonation, wanted_user
 from kubewright_apiserver.access.tokens import Issuer
-from kubewright_apiserver.access.user import ANONYMOUS, User
+from kubewright_apiserver.access.user import ADMIN, ANONYMOUS, User
 from kubewright_apiserver.status import Refusal
 from kubewright_apiserver.store import Store
 
-__all__ = ["Access", "AccessOptions", "Asked", "Peer", "Visit"]
+__all__ = ["LOCAL", "Access", "AccessOptions", "Asked", "Peer", "Visit"]
 
 _NOT_SNIFFED: Final = ("X-Content-Type-Options", "nosniff")
 
@@ -32,12 +33,18 @@ class AccessOptions(msgspec.Struct, frozen=True, kw_only=True):
     tokens: Mapping[str, User] = {}
     takes_anonymous: bool = True
     """Whether who shows nothing may ask at all; where everything is allowed they may not."""
-    issuer_url: str = ""
+    issuers: tuple[str, ...] = ()
+    """Who may have issued tokens of service accounts; the first does."""
     audiences: tuple[str, ...] = ()
     signing_key: bytes | None = None
     """The private key of service account tokens as PEM."""
+    keys: tuple[bytes, ...] = ()
+    """Keys (PEM) that service account tokens are checked by; by that which they are signed with if there are none."""
     audit_path: str | Path | None = None
     audit_policy: Mapping[str, Any] | None = None
+    front_proxy: FrontProxy | None = None
+    client_authorities: bytes = b""
+    """The authorities (PEM) whose certificates tell who a client is."""
 
 
 class Peer(NamedTuple):
@@ -48,6 +55,10 @@ class Peer(NamedTuple):
     certificate: bytes | None = None
     """The client's certificate (DER), which TLS has verified."""
     address: str = "127.0.0.1"
+
+
+LOCAL: Final = Peer(everybody=ADMIN)
+"""Who asks in the process of the server itself, or where everybody is the administrator."""
 
 
 class Asked(NamedTuple):
@@ -69,11 +80,15 @@ class Access:
         self, store: Store, options: AccessOptions, *, now: Callable[[], datetime], new_uid: Callable[[], str]
     ) -> None:
         self.authorizer: Authorizer = Authorizer(store, options.modes)
-        issuer = Issuer(*filter(None, [options.issuer_url]), audiences=options.audiences, key=options.signing_key)
+        issuer = Issuer(options.issuers, audiences=options.audiences, key=options.signing_key, keys=options.keys)
         self.accounts: Accounts = Accounts(store, issuer, now=now, new_uid=new_uid)
         takes_anonymous = options.takes_anonymous and "AlwaysAllow" not in options.modes
         self.authenticator: Authenticator = Authenticator(
-            self.accounts, options.tokens, takes_anonymous=takes_anonymous
+            self.accounts,
+            options.tokens,
+            takes_anonymous=takes_anonymous,
+            front_proxy=options.front_proxy,
+            authorities=options.client_authorities,
         )
         self._impersonation = Impersonation(self.authorizer)
         self.audit: AuditLog | None = None
@@ -154,8 +169,11 @@ class Visit:
 
     def _authenticated(self) -> User:
         peer, authorization = self._peer, self._asked.lower.get("authorization", "")
+        authenticator = self._access.authenticator
         try:
-            user = self._access.authenticator.user_of(authorization, peer.certificate, peer.everybody)
+            user = authenticator.proxied(self._asked.headers, peer.certificate) or authenticator.user_of(
+                authorization, peer.certificate, peer.everybody
+            )
         except Refusal as refusal:
             if self.trail is not None:
                 self.trail.refused(refusal.body)

@@ -13,6 +13,7 @@ from cryptography import x509
 from cryptography.x509.oid import NameOID, ObjectIdentifier
 
 from kubewright_apiserver.access.accounts import Accounts, Authenticated
+from kubewright_apiserver.access.front_proxy import FrontProxy, is_issued_by
 from kubewright_apiserver.access.rbac import aggregated_text
 from kubewright_apiserver.access.tokens import BadToken
 from kubewright_apiserver.access.user import ANONYMOUS, User
@@ -29,18 +30,44 @@ _INVALID: Final = "invalid bearer token"
 
 
 class Authenticator:
-    """Knows users by certificates that TLS has verified, by tokens that were given, and service accounts by theirs."""
+    """Knows users by certificates that TLS has verified, by tokens that were given, and service accounts by theirs.
 
-    def __init__(self, accounts: Accounts, tokens: Mapping[str, User], *, takes_anonymous: bool = True) -> None:
+    ``front_proxy`` says whose word is taken for who asks; ``authorities`` (PEM) are those of clients, which the
+    authority of proxies may be one of.
+    """
+
+    def __init__(
+        self,
+        accounts: Accounts,
+        tokens: Mapping[str, User],
+        *,
+        takes_anonymous: bool = True,
+        front_proxy: FrontProxy | None = None,
+        authorities: bytes = b"",
+    ) -> None:
         self._accounts = accounts
         self._tokens = {token: user.known() for token, user in tokens.items()}
         self._takes_anonymous = takes_anonymous
+        self._front_proxy = front_proxy
+        self._authorities = authorities
+
+    def proxied(self, headers: Sequence[tuple[str, str]], certificate: bytes | None) -> User | None:
+        """Whom a proxy with this certificate (DER) names; None if no proxy asks."""
+        return self._front_proxy.user_of(headers, certificate) if self._front_proxy is not None else None
+
+    def _is_of_proxies(self, certificate: bytes) -> bool:
+        """Whether a certificate tells that somebody is a proxy, and nothing more."""
+        proxy = self._front_proxy
+        is_one = proxy is not None and is_issued_by(certificate, proxy.authority)
+        return is_one and not (self._authorities and is_issued_by(certificate, self._authorities))
 
     def user_of(self, authorization: str, certificate: bytes | None, everybody: User = ANONYMOUS) -> User:
         """Who sends a request with this header over a connection with this certificate (DER).
 
         ``everybody`` is who asks without showing anything. Raises ``Refusal`` (401) for a wrong token.
         """
+        if certificate is not None and self._is_of_proxies(certificate):
+            certificate = None
         if certificate is not None and (found := _certified(certificate)) is not None:
             return found
         token = bearer_token(authorization) if authorization else ""
@@ -53,11 +80,20 @@ class Authenticator:
             raise _unauthorized()
         return everybody
 
+    def review_header(self, authorization: str, audiences: Sequence[str]) -> Authenticated:
+        """Who sends such a header, and for whom; ``BadToken`` if nobody. One without a token is anybody's."""
+        token = bearer_token(authorization)
+        if token:
+            return self.review(token, audiences)
+        if not self._takes_anonymous:
+            raise BadToken("")
+        return Authenticated(ANONYMOUS, tuple(audiences))
+
     def review(self, token: str, audiences: Sequence[str]) -> Authenticated:
         """Who a token is of, and for whom; ``BadToken`` in kube-apiserver's words if it is of nobody."""
         known = self._tokens.get(token)
         if known is not None:
-            common = tuple(audience for audience in self._accounts.issuer.audiences if audience in audiences)
+            common = tuple(audience for audience in audiences if audience in self._accounts.issuer.audiences)
             if common:
                 return Authenticated(known, common)
         try:

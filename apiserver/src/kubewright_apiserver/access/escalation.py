@@ -52,11 +52,11 @@ def _check_role(authorizer: Authorizer, user: User, address: Address, obj: Objec
     if authorizer.decide(user, wanted).allowed:
         return
     name = obj["metadata"].get("name", "")
-    why = _excess(authorizer, user, address.namespace, obj.get("rules") or ())
+    why = _excess(authorizer, user, address, obj.get("rules") or ())
     if why:
         raise forbidden(GROUP, address.plural, name, why)
     aggregates = _aggregates(obj) or (live is not None and _aggregates(live))
-    if aggregates and _excess(authorizer, user, address.namespace, FULL_AUTHORITY):
+    if aggregates and _excess(authorizer, user, address, FULL_AUTHORITY):
         why = "must have cluster-admin privileges to use the aggregationRule"
         raise forbidden(GROUP, address.plural, name, why)
 
@@ -76,8 +76,9 @@ def _check_binding(authorizer: Authorizer, user: User, address: Address, obj: Ob
         return
     rules = authorizer.rbac.role_rules(reference, address.namespace)
     if rules is None:
-        raise not_found(GROUP, plural, named)
-    why = _excess(authorizer, user, address.namespace, rules)
+        # What the storage misses it names after what is being written.
+        raise not_found(GROUP, address.plural, named)
+    why = _excess(authorizer, user, address, rules)
     if why:
         raise forbidden(GROUP, address.plural, obj["metadata"].get("name", ""), why)
 
@@ -86,13 +87,14 @@ def _unknown_kind(kind: str) -> Refusal:
     return Refusal(500, "", f"unsupported role reference kind: {go_quoted(kind)}")
 
 
-def _excess(authorizer: Authorizer, user: User, namespace: str, wanted: Iterable[Rule]) -> str:
+def _excess(authorizer: Authorizer, user: User, address: Address, wanted: Iterable[Rule]) -> str:
     """Why somebody may not grant these rules, or nothing if they hold them all."""
-    owned, errors = authorizer.rbac.rules_for(user, namespace)
+    owned, gone = authorizer.rbac.rules_for(user, address.namespace)
     missing = missing_rules(owned, wanted)
     if not missing:
         return ""
     who = f"user {go_quoted(user.name)} (groups={go_strings(user.groups)})"
     lines = "\n".join(described_missing(missing))
     why = f"{who} is attempting to grant RBAC permissions not currently held:\n{lines}"
-    return f"{why}; resolution errors: [{aggregated_text(errors)}]" if errors else why
+    errors = aggregated_text(role.told(address.plural) for role in gone) if gone else ""
+    return f"{why}; resolution errors: [{errors}]" if errors else why

@@ -11,7 +11,7 @@ from kubewright_apiserver.access.user import User, account_name
 from kubewright_apiserver.golang import go_quoted
 from kubewright_apiserver.store import Store, Table
 
-__all__ = ["CLUSTER_ROLES", "ROLES", "Decision", "Rbac", "Rules", "aggregated_text"]
+__all__ = ["CLUSTER_ROLES", "ROLES", "Decision", "Missing", "Rbac", "Rules", "aggregated_text"]
 
 CLUSTER_ROLES: Final = "rbac.authorization.k8s.io/clusterroles"
 ROLES: Final = "rbac.authorization.k8s.io/roles"
@@ -27,11 +27,27 @@ class Decision(NamedTuple):
     reason: str = ""
 
 
+class Missing(NamedTuple):
+    """A role that is not there."""
+
+    kind: str
+    name: str
+
+    def told(self, resource: str = "") -> str:
+        """That it is not there, in the words of kube-apiserver's caches, or of its storage of a resource."""
+        return f"{resource or self.kind.lower()}.rbac.authorization.k8s.io {go_quoted(self.name)} not found"
+
+
 class Rules(NamedTuple):
-    """What somebody may do in a namespace, and what went wrong in finding it out."""
+    """What somebody may do in a namespace, and the roles that are bound to them but not there."""
 
     rules: list[Rule]
-    errors: list[str]
+    missing: list[Missing]
+
+    @property
+    def told(self) -> str:
+        """That roles are not there, in kube-apiserver's words; empty if all are."""
+        return aggregated_text(role.told() for role in self.missing) if self.missing else ""
 
 
 class _Bound(NamedTuple):
@@ -91,7 +107,7 @@ class _Rights:
 
     def __init__(self) -> None:
         self.rules: list[Rule] = []
-        self.errors: list[str] = []
+        self.missing: list[Missing] = []
         self._resources: dict[str, list[_Grant]] = {}
         self._paths: list[tuple[str, _Grant]] = []
         self._count = 0
@@ -152,22 +168,22 @@ class Rbac:
         """Whether some role allows it; if not, the reason names roles that are bound but not there."""
         rights = self._rights_of(user, "")
         found = rights.find(attributes)
-        errors = rights.errors
+        missing = rights.missing
         if found is None and attributes.namespace:
             rights = self._rights_of(user, attributes.namespace)
             found = rights.find(attributes)
-            errors = errors + rights.errors
+            missing = missing + rights.missing
         if found is not None:
             return Decision(True, found.reason)
-        return Decision(False, f"RBAC: {aggregated_text(errors)}" if errors else "")
+        return Decision(False, f"RBAC: {Rules([], missing).told}" if missing else "")
 
     def rules_for(self, user: User, namespace: str) -> Rules:
         """All rules that apply to somebody in a namespace, or in none."""
         rights = self._rights_of(user, "")
         if not namespace:
-            return Rules(rights.rules, rights.errors)
+            return Rules(rights.rules, rights.missing)
         local = self._rights_of(user, namespace)
-        return Rules(rights.rules + local.rules, rights.errors + local.errors)
+        return Rules(rights.rules + local.rules, rights.missing + local.missing)
 
     def _rights_of(self, user: User, namespace: str) -> _Rights:
         seen = (self._cluster_bindings.rev, self._bindings.rev, self._cluster_roles.rev, self._roles.rev)
@@ -189,8 +205,7 @@ class Rbac:
             role = bound.binding["roleRef"]
             rules = self.role_rules(role, namespace)
             if rules is None:
-                singular = role["kind"].lower()
-                rights.errors.append(f"{singular}.rbac.authorization.k8s.io {go_quoted(role['name'])} not found")
+                rights.missing.append(Missing(role["kind"], role["name"]))
                 continue
             reason = f"RBAC: allowed by {bound}"
             for rule in rules:

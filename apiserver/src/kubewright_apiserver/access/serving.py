@@ -38,11 +38,19 @@ class Certificates:
         """What a client has to believe in order to believe the server."""
         return self._server.certificate if self._server is not None else self.authority.certificate
 
-    def context(self, hosts: Sequence[str]) -> ssl.SSLContext:
-        """TLS for a server at these names, which takes, but does not demand, certificates from its clients."""
+    @property
+    def accepted(self) -> bytes:
+        """The authorities whose certificates tell who a client is: the server's own, and those that were given."""
+        return self.authority.certificate + b"\n" + self._clients
+
+    def context(self, hosts: Sequence[str], proxies: bytes = b"") -> ssl.SSLContext:
+        """TLS for a server at these names, which takes, but does not demand, certificates from its clients.
+
+        ``proxies`` are authorities of proxies, whose certificates it takes too.
+        """
         context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
         context.verify_mode = ssl.CERT_OPTIONAL
-        context.load_verify_locations(cadata=(self.authority.certificate + b"\n" + self._clients).decode())
+        context.load_verify_locations(cadata=(self.accepted + b"\n" + proxies).decode())
         pair = self._server or self.authority.issue_server(hosts)
         # Python loads keys from files only; this one is readable by its owner alone and gone at once.
         with tempfile.NamedTemporaryFile(prefix="kubewright-apiserver-") as file:

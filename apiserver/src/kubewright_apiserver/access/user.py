@@ -7,7 +7,16 @@ from typing import Final
 
 import msgspec
 
-__all__ = ["ANONYMOUS", "AUTHENTICATED", "MASTERS", "UNAUTHENTICATED", "User", "account_groups", "account_name"]
+__all__ = [
+    "ADMIN",
+    "ANONYMOUS",
+    "AUTHENTICATED",
+    "MASTERS",
+    "UNAUTHENTICATED",
+    "User",
+    "account_groups",
+    "account_name",
+]
 
 MASTERS: Final = "system:masters"
 """The group whose members may do everything."""
@@ -38,6 +47,9 @@ class User(msgspec.Struct, frozen=True, kw_only=True):
 
 ANONYMOUS: Final = User(name="system:anonymous", groups=(UNAUTHENTICATED,))
 """Who asks without credentials."""
+
+ADMIN: Final = User(name="kubernetes-admin", groups=(MASTERS, AUTHENTICATED))
+"""Who may do everything, and asks in the process of the server itself."""
 
 
 def account_name(namespace: str, name: str) -> str:

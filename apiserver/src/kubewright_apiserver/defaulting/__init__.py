@@ -1,13 +1,12 @@
-"""What the server fills in: defaults on decoding, what admission and strategies add, and what is always printed.
+"""What the server fills in: defaults on decoding, what strategies add, and what is always printed.
 
-The order on a write: ``default`` → ``admit`` → ``allocate_service`` → ``prepare_create`` or ``prepare_update`` →
+The order on a write: ``default`` → admission → ``allocate_service`` → ``prepare_create`` or ``prepare_update`` →
 validation → ``fill_printed``. All of it changes the object in place.
 """
 
 from __future__ import annotations
 
 from kubewright_apiserver.defaulting.addresses import Allocation, ServiceAddresses
-from kubewright_apiserver.defaulting.admission import admit
 from kubewright_apiserver.defaulting.context import Context
 from kubewright_apiserver.defaulting.creation import prepare_create
 from kubewright_apiserver.defaulting.kinds import default
@@ -19,7 +18,6 @@ __all__ = [
     "Allocation",
     "Context",
     "ServiceAddresses",
-    "admit",
     "allocate_service",
     "default",
     "fill_printed",

@@ -95,7 +95,7 @@ def _namespace(namespace: Object, context: Context) -> None:
     if "kubernetes" not in finalizers:
         finalizers.append("kubernetes")
     metadata = namespace["metadata"]
-    part(metadata, "labels")["kubernetes.io/metadata.name"] = metadata["name"]
+    part(metadata, "labels")["kubernetes.io/metadata.name"] = metadata.get("name", "")
 
 
 def _node(node: Object, context: Context) -> None:
@@ -165,12 +165,13 @@ def _job(job: Object, context: Context) -> None:
         return
     labels = part(part(part(spec, "template"), "metadata"), "labels")
     for prefix in ("", "batch.kubernetes.io/"):
-        labels.setdefault(f"{prefix}job-name", metadata["name"])
+        labels.setdefault(f"{prefix}job-name", metadata.get("name", ""))
         labels.setdefault(f"{prefix}controller-uid", metadata["uid"])
     matched = part(part(spec, "selector"), "matchLabels")
     matched.setdefault("batch.kubernetes.io/controller-uid", metadata["uid"])
     # Storage gives a Job without labels those of its template; one whose name is too long for them never gets there.
-    if (not metadata.get("labels") or metadata["labels"] is labels) and len(metadata["name"]) <= _LONGEST_LABEL:
+    is_unlabelled = not metadata.get("labels") or metadata["labels"] is labels
+    if is_unlabelled and len(metadata.get("name", "")) <= _LONGEST_LABEL:
         metadata["labels"] = dict(labels)
 
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from kubewright_apiserver.schema.amount import Amount, added, amount_or_zero, greater, printed
 
-__all__ = ["default_pod_resources", "quality_of_service"]
+__all__ = ["default_pod_resources", "of_containers", "quality_of_service"]
 
 _COMPUTE: Final = ("cpu", "memory")
 _HUGE_PAGES: Final = "hugepages-"
@@ -44,7 +44,7 @@ def _default_huge_page_limits(spec: dict[str, Any], whole: dict[str, Any]) -> No
     limits, requests = whole.get("limits") or {}, whole.get("requests") or {}
     if not limits and not requests:
         return
-    for name, amount in _of_containers(spec, "limits").items():
+    for name, amount in of_containers(spec, "limits").items():
         if name.startswith(_HUGE_PAGES) and name not in requests and name not in limits:
             limits[name] = printed(amount)
     if limits:
@@ -56,7 +56,7 @@ def _default_whole_requests(spec: dict[str, Any], whole: dict[str, Any]) -> None
     if not limits:
         return
     requests = whole.get("requests") or {}
-    for name, amount in _of_containers(spec, "requests").items():
+    for name, amount in of_containers(spec, "requests").items():
         if name in _COMPUTE and name not in requests:
             requests[name] = printed(amount)
     for name, limit in limits.items():
@@ -66,7 +66,7 @@ def _default_whole_requests(spec: dict[str, Any], whole: dict[str, Any]) -> None
         whole["requests"] = requests
 
 
-def _of_containers(spec: dict[str, Any], what: str) -> Amounts:
+def of_containers(spec: dict[str, Any], what: str) -> Amounts:
     """The most that the containers need at any time: side-cars run beside all that start after them."""
     total: Amounts = {}
     for container in spec.get("containers") or ():

@@ -46,7 +46,7 @@ def ip_address_of(service: Object, address: str) -> Object:
         "ipaddress.kubernetes.io/ip-family": "IPv6" if ":" in address else "IPv4",
         "ipaddress.kubernetes.io/managed-by": "ipallocator.k8s.io",
     }
-    parent = {"resource": "services", "namespace": metadata.get("namespace", ""), "name": metadata["name"]}
+    parent = {"resource": "services", "namespace": metadata.get("namespace", ""), "name": metadata.get("name", "")}
     return {
         "apiVersion": "networking.k8s.io/v1",
         "kind": "IPAddress",

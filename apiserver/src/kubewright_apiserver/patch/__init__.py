@@ -7,10 +7,10 @@ from kubewright_apiserver.patch.fieldset import FieldSet
 from kubewright_apiserver.patch.json import apply_json_patch, read_json_patch
 from kubewright_apiserver.patch.managers import keep_times
 from kubewright_apiserver.patch.merge import apply_merge_patch, read_merge_patch
-from kubewright_apiserver.patch.refusals import rejected, rejected_text
+from kubewright_apiserver.patch.refusals import rejected, rejected_text, sorted_json
 from kubewright_apiserver.patch.scale import entries_of_parent, entries_of_scale
 from kubewright_apiserver.patch.strategic import apply_strategic_patch, read_strategic_patch
-from kubewright_apiserver.patch.typed import TypedError, equal
+from kubewright_apiserver.patch.typed import TypedError, described, equal
 
 __all__ = [
     "Conflict",
@@ -23,6 +23,7 @@ __all__ = [
     "apply_json_patch",
     "apply_merge_patch",
     "apply_strategic_patch",
+    "described",
     "entries_of_parent",
     "entries_of_scale",
     "equal",
@@ -32,5 +33,6 @@ __all__ = [
     "read_strategic_patch",
     "rejected",
     "rejected_text",
+    "sorted_json",
     "track",
 ]

@@ -48,7 +48,7 @@ def track(live: dict[str, Any] | None, new: dict[str, Any], *, endpoint: Endpoin
         before = endpoint.new() if live is None else _bare(live)
         try:
             managers = _updated(before, new, managers, endpoint=endpoint, manager=manager, now=now)
-        except TypedError:
+        except (TypedError, ValueError):
             return
     if managers.sets:
         metadata["managedFields"] = encode(managers)

@@ -82,8 +82,8 @@ def _loosely(data: bytes) -> list[Any]:
         return _LOOSE.decode(data) or []
     except msgspec.ValidationError:
         raise _no_patch(read_json(data)) from None
-    except msgspec.DecodeError:
-        # Half of a surrogate pair, which Go takes for a letter that it does not know.
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        # What is no Unicode, which Go takes for a letter that it does not know.
         return _loosely(orjson.dumps(read_json(data)))
 
 

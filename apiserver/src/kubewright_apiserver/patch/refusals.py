@@ -9,7 +9,7 @@ import orjson
 from kubewright_apiserver.golang import go_json
 from kubewright_apiserver.status import Refusal, invalid, invalid_field
 
-__all__ = ["ordered_json", "quoted_json", "rejected", "rejected_text"]
+__all__ = ["ordered_json", "quoted_json", "rejected", "rejected_text", "sorted_json"]
 
 _HTML: Final = str.maketrans({letter: f"\\u{ord(letter):04x}" for letter in "<>&\u2028\u2029"})
 
@@ -36,3 +36,14 @@ def ordered_json(value: Any) -> str:
     if isinstance(value, list):
         return "[" + ",".join(map(ordered_json, value)) + "]"
     return quoted_json(value)
+
+
+def sorted_json(value: Any) -> str:
+    """A value as Go's JSON has it, its fields by name."""
+    return ordered_json(_by_name(value))
+
+
+def _by_name(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _by_name(value[name]) for name in sorted(value)}
+    return [_by_name(inner) for inner in value] if isinstance(value, list) else value

@@ -81,6 +81,16 @@ def _directed(patch: dict[str, Any]) -> dict[str, Any]:
 
 def _formatted(value: Any) -> str:
     """A value as Go's ``%s`` prints it, which complains of what is no text."""
+    return "%!s(<nil>)" if value is None else _formatted_inside(value)
+
+
+def _formatted_inside(value: Any) -> str:
+    if isinstance(value, list):
+        return f"[{' '.join(map(_formatted_inside, value))}]"
+    if isinstance(value, dict):
+        return f"map[{' '.join(f'{name}:{_formatted_inside(value[name])}' for name in sorted(value))}]"
+    if value is None:
+        return "<nil>"
     return value if isinstance(value, str) else f"%!s({_TYPES[type(value)]}={go_text(value)})"
 
 

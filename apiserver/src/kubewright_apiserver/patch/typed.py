@@ -29,8 +29,9 @@ def described(obj: dict[str, Any]) -> str:
     """Namespace, name and kind of an object, as messages of apply name it: ``ns/name; apps/v1, Kind=Deployment``."""
     metadata = obj.get("metadata")
     named = metadata if isinstance(metadata, dict) else {}
+    namespace, name = (value if isinstance(value, str) else "" for value in map(named.get, ("namespace", "name")))
     group, _, version = str(obj.get("apiVersion", "")).rpartition("/")
-    return f"{named.get('namespace', '')}/{named.get('name', '')}; {group}/{version}, Kind={obj.get('kind', '')}"
+    return f"{namespace}/{name}; {group}/{version}, Kind={obj.get('kind', '')}"
 
 
 def check(shape: Shape, obj: Any, *, allow_duplicates: bool = False) -> None:

@@ -1,8 +1,9 @@
-"""Programs by the names of kube-apiserver and etcd, for tools that look for those in a folder."""
+"""Programs by the names of kube-apiserver, etcd and kubectl, for tools that look for those in a folder."""
 
 from __future__ import annotations
 
 import shlex
+import shutil
 import sys
 from pathlib import Path
 from typing import Final
@@ -13,9 +14,12 @@ _PROGRAMS: Final = {"etcd": "kubewright_apiserver.process.etcd", "kube-apiserver
 
 
 def write_assets(folder: Path) -> list[Path]:
-    """The programs that were written into the folder, which is made if missing; they run with this Python."""
+    """The programs that were written into the folder, which is made if missing; they run with this Python.
+
+    kubectl is a link to the one that is installed, if there is one.
+    """
     folder.mkdir(parents=True, exist_ok=True)
-    return [_write(folder / name, module) for name, module in _PROGRAMS.items()]
+    return [_write(folder / name, module) for name, module in _PROGRAMS.items()] + _link(folder / "kubectl")
 
 
 def _write(path: Path, module: str) -> Path:
@@ -23,3 +27,14 @@ def _write(path: Path, module: str) -> Path:
     path.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -P -m {module} "$@"\n')
     path.chmod(0o755)
     return path
+
+
+def _link(path: Path) -> list[Path]:
+    installed = shutil.which(path.name)
+    if installed is None:
+        return []
+    # Found here, it is there already; it may be the user's own, too.
+    if not path.exists():
+        path.unlink(missing_ok=True)
+        path.symlink_to(Path(installed).resolve())
+    return [path]

@@ -26,28 +26,47 @@ class _Own(NamedTuple):
 _OWN: Final = {
     "data": _Own("string", "DIR|:memory:", "keep objects and the server's authority in this folder; else in memory"),
     "exit-with-stdin": _Own("bool", "", "end when standard input ends, as it does when the parent dies"),
-    "http-port": _Own("int", "PORT", "serve plain HTTP on loopback too, where everybody is the administrator"),
+    "http-port": _Own("int", "PORT", "serve plain HTTP on loopback too, where who shows no token is administrator"),
     "manifests": _Own("stringArray", "PATH", "create what is in this file or folder of YAML; may be repeated"),
-    "write-assets": _Own("string", "DIR", "write kube-apiserver and etcd for KUBEBUILDER_ASSETS there, and end"),
+    "power-safe": _Own("bool", "", "with --data: flush the disk at each write, against power failures"),
+    "write-assets": _Own("string", "DIR", "write kube-apiserver, etcd and kubectl for KUBEBUILDER_ASSETS, and end"),
     "write-kubeconfig": _Own("string", "FILE", "write a kubeconfig of the administrator, readable by you alone"),
 }
 
 _TAKEN: Final = {
     "advertise-address": "a further address in the server's own certificate",
+    "anonymous-auth": "whether those may ask who show nothing; true if not given",
+    "api-audiences": "whom tokens of service accounts must be for; the issuer if not given",
+    "audit-log-path": "a file with a line of JSON for each request and stage; - for standard output",
+    "audit-policy-file": "which requests, and how much of them; all at the level Metadata if not given",
+    "authorization-mode": "AlwaysAllow, AlwaysDeny, Node, RBAC, or several; RBAC if not given",
     "bind-address": "where to listen; 127.0.0.1 if not given",
     "cert-dir": "a folder with apiserver.crt and apiserver.key, or where they are written",
     "client-ca-file": "the authorities of clients' certificates, beside the server's own",
+    "disable-admission-plugins": "plug-ins that are off though they are on by default",
+    "enable-admission-plugins": "plug-ins that are on beside the default ones; ServiceAccount is not on",
     "etcd-compaction-interval": "how long the history is kept; 5m0s if not given, for ever if 0",
     "etcd-servers": "another value is another, empty store; see --data and --write-assets",
     "event-ttl": "how long Events are kept; 1h0m0s if not given",
     "external-hostname": "a further name in the server's own certificate",
     "help": "this",
+    "kubelet-preferred-address-types": "which of a node's addresses its kubelet is reached at",
+    "requestheader-allowed-names": "the common names of proxies; all if not given",
+    "requestheader-client-ca-file": "the authority of proxies in front, whose word is taken for who asks",
+    "requestheader-extra-headers-prefix": "how headers begin in which proxies say what else they know",
+    "requestheader-group-headers": "the headers in which proxies say the groups",
+    "requestheader-uid-headers": "the headers in which proxies say the uid",
+    "requestheader-username-headers": "the headers in which proxies say the name",
     "runtime-config": "which versions of the API are served, such as api/beta=true",
     "secure-port": "the port; 6443 if not given, a free one if 0",
-    "service-cluster-ip-range": "the addresses of Services, of one family or of both; 10.0.0.0/24 if not given",
+    "service-account-issuer": "who issues tokens of service accounts; further ones are believed too",
+    "service-account-key-file": "keys by which tokens of service accounts are checked; may be repeated",
+    "service-account-signing-key-file": "the key that signs them; one beside the data, or a fresh one, if not given",
+    "service-cluster-ip-range": "the addresses of Services, of one family or both; 10.0.0.0/24 if not given",
     "service-node-port-range": "the node ports of Services; 30000-32767 if not given",
     "tls-cert-file": "the server's certificate, with those of authorities behind it",
     "tls-private-key-file": "its key",
+    "token-auth-file": "lines of token,user,uid and groups",
     "v": "how much is logged: from 2 on more, from 4 on each request",
     "version": "the version",
 }
@@ -139,4 +158,4 @@ Flags of kube-apiserver that it accepts, and says that they have no effect:
 
 
 def _entry(flag: str, meaning: str) -> str:
-    return f"      {flag:<36}{meaning}\n"
+    return f"      {flag:<38}{meaning}\n"

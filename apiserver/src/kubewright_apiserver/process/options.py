@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import ipaddress
-import os
 from pathlib import Path
 from typing import Any, Final
 
 from kubewright_apiserver.access import Authority, Certificates, KeyPair, write_private
 from kubewright_apiserver.golang import go_duration, go_quoted
+from kubewright_apiserver.process.access_options import access_options
 from kubewright_apiserver.process.command_line import integer_of, truth_of
 from kubewright_apiserver.process.flags import Flags
+from kubewright_apiserver.process.reading import Unusable, read_file
 
 __all__ = ["Unusable", "server_options"]
 
 _STAGES: Final = ("api/all", "api/alpha", "api/beta", "api/ga", "api/legacy")
 _HIGHEST_PORT: Final = 65535
-
-
-class Unusable(Exception):
-    """A flag whose value cannot be used; the message names it."""
 
 
 def server_options(flags: Flags, folder: Path | None) -> dict[str, Any]:
@@ -37,9 +34,14 @@ def server_options(flags: Flags, folder: Path | None) -> dict[str, Any]:
         "service_ranges": _service_ranges(flags),
         "compaction_interval": go_duration(flags.text("etcd-compaction-interval", "5m")) or None,
         "event_lifetime": go_duration(flags.text("event-ttl", "1h")),
+        "enable_admission_plugins": flags.items("enable-admission-plugins"),
+        "disable_admission_plugins": flags.items("disable-admission-plugins"),
     }
+    if flags.all("kubelet-preferred-address-types"):
+        options["kubelet_address_types"] = flags.items("kubelet-preferred-address-types")
+    options |= access_options(flags, folder)
     if folder is not None:
-        options["data"] = folder / "cluster.db"
+        options |= {"data": folder / "cluster.db", "power_safe": flags.is_on("power-safe")}
     if flags.all("http-port"):
         options["http_port"] = _port(flags, "http-port", 0)
     if flags.all("service-node-port-range"):
@@ -60,7 +62,7 @@ def _certificates(flags: Flags, folder: Path | None) -> Certificates:
     return Certificates(
         authority=authority,
         server=_server_pair(flags, authority),
-        clients=_read(clients) if clients else b"",
+        clients=read_file(clients) if clients else b"",
     )
 
 
@@ -69,7 +71,7 @@ def _server_pair(flags: Flags, authority: Authority) -> KeyPair | None:
     if certificate or key:
         if not (certificate and key):
             raise Unusable("--tls-cert-file and --tls-private-key-file must be given together")
-        return KeyPair(_read(certificate), _read(key))
+        return KeyPair(read_file(certificate), read_file(key))
     if not flags.text("cert-dir"):
         return None
     folder = Path(flags.text("cert-dir"))
@@ -81,14 +83,7 @@ def _server_pair(flags: Flags, authority: Authority) -> KeyPair | None:
         pair = authority.issue_server(sorted({*names, *flags.all("external-hostname")}))
         files[0].write_bytes(pair.certificate + authority.certificate)
         write_private(files[1], pair.key)
-    return KeyPair(_read(files[0]), _read(files[1]))
-
-
-def _read(path: str | Path) -> bytes:
-    try:
-        return Path(path).read_bytes()
-    except OSError as error:
-        raise Unusable(f"open {path}: {os.strerror(error.errno or 0).lower()}") from None
+    return KeyPair(read_file(files[0]), read_file(files[1]))
 
 
 def _runtime_config(flags: Flags) -> dict[str, bool]:

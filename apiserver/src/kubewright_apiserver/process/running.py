@@ -78,6 +78,8 @@ def _configure_logging(verbosity: int) -> None:
 
 
 async def _live(server: ApiServer, flags: Flags) -> int:
+    from kubewright_apiserver.process.serving import write_kubeconfig
+
     stopped = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in _SIGNALS:
@@ -86,8 +88,7 @@ async def _live(server: ApiServer, flags: Flags) -> int:
         reading = threading.Thread(target=_await_end_of_input, args=(loop, stopped), daemon=True)
         reading.start()
     async with server:
-        if flags.text("write-kubeconfig"):
-            server.write_kubeconfig(flags.text("write-kubeconfig"))
+        write_kubeconfig(server, flags)
         sys.stdout.write(f"serving at {server.url}\n")
         sys.stdout.flush()
         # What is there by now stays, so that looking for garbage among it would only take time.

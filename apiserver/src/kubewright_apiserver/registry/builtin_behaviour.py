@@ -10,7 +10,7 @@ from typing import Any, Final
 from kubewright_apiserver.body import Body
 from kubewright_apiserver.conversion import converted
 from kubewright_apiserver.defaulting import allocate_service, default, fill_printed, prepare_create, prepare_update
-from kubewright_apiserver.patch import Versions
+from kubewright_apiserver.patch import Versions, described
 from kubewright_apiserver.registry.behaviour import Behaviour, Request
 from kubewright_apiserver.registry.builtin import definition_of
 from kubewright_apiserver.registry.crd import (
@@ -37,7 +37,7 @@ from kubewright_apiserver.schema.identity import Identity
 from kubewright_apiserver.schema.mismatch import Undecodable
 from kubewright_apiserver.schema.node import Node, node_of_builtin
 from kubewright_apiserver.schema.strictness import warnings_of
-from kubewright_apiserver.status import FieldError, bad_request
+from kubewright_apiserver.status import FieldError, internal_error
 from kubewright_apiserver.validation import (
     Strategy,
     bumps_generation,
@@ -94,9 +94,11 @@ class BuiltinBehaviour(Behaviour):
     def finished(self, document: dict[str, Any]) -> dict[str, Any]:
         """The object that an apply made."""
         try:
-            return self._defaulted(normalise(document, self.served.node))
+            return self._defaulted(normalise_leniently(document, self.served.node).value)
         except Undecodable as error:
-            raise bad_request(str(error)) from None
+            group, version, kind = self._named
+            to = f"to proper version: unable to convert unstructured object to {group}/{version}, Kind={kind}"
+            raise internal_error(f"failed to convert new object ({described(document)}) {to}: {error}") from None
 
     def _defaulted(self, value: dict[str, Any]) -> dict[str, Any]:
         obj = {"kind": self.served.kind, "apiVersion": self.served.api_version, **value}

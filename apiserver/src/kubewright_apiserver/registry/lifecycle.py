@@ -13,7 +13,7 @@ from kubewright_apiserver.registry.custom import served_of
 from kubewright_apiserver.registry.registry import Registry
 from kubewright_apiserver.store import Row, Stale, Store
 
-__all__ = ["CRDS", "follow_crd", "load_crds"]
+__all__ = ["CRDS", "follow_crd", "load_crds", "resume_crds"]
 
 CRDS: Final = "apiextensions.k8s.io/customresourcedefinitions"
 _MANAGER: Final = "kube-apiserver"
@@ -51,6 +51,16 @@ def load_crds(store: Store, registry: Registry) -> None:
     """Serve what the stored CRDs say, as at a start."""
     for row in store.table(CRDS).list().rows:
         registry.install(row.key, served_of(row.obj))
+
+
+async def resume_crds(store: Store, registry: Registry, now: str) -> None:
+    """Carry out what was left when a server died between a write of a CRD and what follows it."""
+    rows = store.table(CRDS).list().rows
+    objects = [row.obj for row in rows]
+    for row in rows:
+        is_leaving = "deletionTimestamp" in row.obj["metadata"]
+        if is_leaving or establish(row.obj, objects, now) != row.obj.get("status"):
+            await follow_crd(store, registry, row.key, now)
 
 
 async def _establish(store: Store, registry: Registry, row: Row, now: str) -> None:

@@ -6,12 +6,14 @@ defaults, admission.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 import msgspec
 
 from kubewright_apiserver.body import Body, unrecognized
+from kubewright_apiserver.golang import go_quoted
 from kubewright_apiserver.json_tree import MalformedJson, has_duplicates, read_tree
 from kubewright_apiserver.protobuf import Decoder
 from kubewright_apiserver.schema.conversion import convert_leniently
@@ -48,6 +50,9 @@ __all__ = [
 ]
 
 _TYPE: Final = frozenset(("apiVersion", "kind"))
+_ODD_TYPE: Final = re.compile(
+    r"json: cannot unmarshal (\w+) into Go struct field \w+\.TypeMeta\.(kind|apiVersion) of type string"
+)
 _MESSAGES: Final = Decoder(canonical_quantity)
 
 
@@ -83,7 +88,13 @@ def decode(body: Body, node: Node, expected: Identity) -> Decoded:
 def _undecodable(body: Body, identity: Identity | None, expected: Identity, why: str) -> Refusal:
     if identity is None:
         return unrecognized(body.sent, expected.kind, why)
-    return bad_request(f'{identity.kind} in version "{identity.version}" cannot be handled as a {expected.kind}: {why}')
+    repeated = _ODD_TYPE.fullmatch(why)
+    if repeated is not None:
+        # Of two such fields the real server has seen the first one long before.
+        why = f"json: cannot unmarshal {repeated[1]} into Go struct field .{repeated[2]} of type string"
+        return unrecognized(body.sent, expected.kind, f"couldn't get version/kind; json parse error: {why}")
+    version = go_quoted(identity.version)
+    return bad_request(f"{identity.kind} in version {version} cannot be handled as a {expected.kind}: {why}")
 
 
 def refuse(identity: Identity, why: str) -> Refusal:
@@ -144,7 +155,7 @@ def _check_kind(value: dict[str, Any], expected: Identity) -> None:
     if kind != expected.kind:
         name = metadata.get("name") if isinstance(metadata, dict) else ""
         error = invalid_field("kind", kind, f"must be {expected.kind}")
-        raise invalid(expected.group, kind, name or "", [error])
+        raise invalid(expected.group, kind, name if isinstance(name, str) else "", [error])
 
 
 def _decoded(body: Body, go_type: GoType) -> Decoded:

@@ -7,6 +7,7 @@ from functools import cache
 from typing import Any, Final, NamedTuple
 
 from kubewright_apiserver.data import described_kinds
+from kubewright_apiserver.golang import go_quoted
 from kubewright_apiserver.schema.go_values import go_name, tree_of
 from kubewright_apiserver.schema.mismatch import Undecodable
 from kubewright_apiserver.status import Refusal, bad_request
@@ -82,7 +83,7 @@ def definition_of(identity: Identity, expected: Identity) -> str | None:
     is_before = identity.group in (expected.group, "extensions") and bool(identity.group)
     if is_before and identity.kind == expected.kind and _BEFORE.fullmatch(identity.version):
         return None
-    of = f'no kind "{identity.kind}" is registered for version "{identity.group_version}"'
+    of = f"no kind {go_quoted(identity.kind)} is registered for version {go_quoted(identity.group_version)}"
     raise Undecodable(f"{of} {_SCHEME}")
 
 

@@ -257,7 +257,8 @@ def _python_type(go_type: GoType) -> Any:
         return _INT32 if go_type.name == "int32" else _INT64
     if item is None:
         return _TYPES[kind]
-    inner = _python_type(item)
+    # A time that is null is one that nobody has set, in a map too.
+    inner = _python_type(item) | None if item.kind in ("time", "microtime", "raw") else _python_type(item)
     return GenericAlias(list, (inner,)) if kind == "slice" else GenericAlias(dict, (str, inner))
 
 

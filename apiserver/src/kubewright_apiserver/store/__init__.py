@@ -7,6 +7,7 @@ committed there, and a store that is opened again has every write that returned.
 from kubewright_apiserver.store.compaction import COMPACTION_INTERVAL, compact_periodically
 from kubewright_apiserver.store.errors import Closed, Forgotten, NoRoom, Overrun, Stale, StoreFailed
 from kubewright_apiserver.store.feed import Subscription
+from kubewright_apiserver.store.folder import make_folder, sync_folder
 from kubewright_apiserver.store.log import Log, Stored
 from kubewright_apiserver.store.row import Row
 from kubewright_apiserver.store.sqlite import SqliteLog
@@ -31,4 +32,6 @@ __all__ = [
     "Subscription",
     "Table",
     "compact_periodically",
+    "make_folder",
+    "sync_folder",
 ]

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from kubewright_apiserver.store import sqlite_format
 from kubewright_apiserver.store.errors import NoRoom, StoreFailed
+from kubewright_apiserver.store.folder import sync_folder
+from kubewright_apiserver.store.lock_holder import lock_holder
 from kubewright_apiserver.store.log import Stored
 from kubewright_apiserver.store.row import Row
 
@@ -20,9 +23,11 @@ __all__ = ["SqliteLog"]
 _log = logging.getLogger("kubewright_apiserver")
 _STEP: Final = 1000
 
-_INSERT: Final = "INSERT INTO log (rev, tbl, key, prev_rev, created, deleted, value) VALUES "
+_INSERT: Final = (
+    "INSERT INTO log (rev, tbl, key, prev_rev, created, deleted, value, checksum) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+)
 _READ: Final = """
-SELECT rev, tbl, key, prev_rev, created, deleted, value FROM log
+SELECT rev, tbl, key, prev_rev, created, deleted, value, checksum FROM log
 WHERE rev > :floor
    OR (NOT deleted AND rev NOT IN (SELECT prev_rev FROM log WHERE rev <= :floor))
 ORDER BY rev
@@ -34,10 +39,12 @@ DELETE FROM log WHERE rev IN (
 )
 """
 _STEP_END: Final = "SELECT max(rev) FROM (SELECT rev FROM log WHERE rev > ? AND rev <= ? ORDER BY rev LIMIT ?)"
+_DAMAGED: Final = "restore a copy, or remove it to start empty"
 _REMEDIES: Final = {
-    sqlite3.SQLITE_BUSY: "another process has it open: stop that one or choose another file",
+    # Not SQLite's own: Python cannot read a text.
+    sqlite3.SQLITE_OK: f"the file is damaged: {_DAMAGED}",
     sqlite3.SQLITE_CANTOPEN: "check that its folder exists and may be written to",
-    sqlite3.SQLITE_CORRUPT: "the file is damaged: restore a copy, or remove it to start empty",
+    sqlite3.SQLITE_CORRUPT: f"the file is damaged: {_DAMAGED}",
     sqlite3.SQLITE_IOERR: "check the disk and start again; nothing that was acknowledged is lost",
     sqlite3.SQLITE_NOTADB: "the file is something else: choose another one",
     sqlite3.SQLITE_READONLY: "check the permissions of the file and its folder",
@@ -87,10 +94,12 @@ class SqliteLog:
             version = sqlite_format.VERSION if is_blank else sqlite_format.version_of(self._connection, self._path)
             self._execute("PRAGMA journal_mode = WAL")
             self._execute(f"PRAGMA synchronous = {synchronous}")
+            # Elsewhere it means nothing; on macOS, flushing alone does not reach the disk.
+            self._execute(f"PRAGMA fullfsync = {int(synchronous == 'FULL')}")
             if is_blank:
                 sqlite_format.lay_out(self._connection)
             if (damage := self._execute("PRAGMA quick_check(1)").fetchone()[0]) != "ok":
-                raise self._failure(f"is damaged ({damage}): restore a copy, or remove it to start empty")
+                raise self._failure(f"is damaged ({damage}): {_DAMAGED}")
             if version < sqlite_format.VERSION:
                 self._upgrade(version)
             self._rev = max(self._number("SELECT max(rev) FROM log"), self._compacted())
@@ -109,11 +118,14 @@ class SqliteLog:
         floor = max(compacted, self._rev - history)
         rows: dict[int, Row] = {}
         with _explained(self._path, "cannot be read"):
-            for rev, table, key, prev_rev, created, deleted, value in self._execute(_READ, {"floor": floor}):
+            for *columns, checksum in self._execute(_READ, {"floor": floor}):
+                rev, table, key, prev_rev, created, deleted, value = columns
+                if sqlite_format.checksum_of(columns) != checksum:
+                    raise self._failure(f"is damaged (row {rev} has another checksum): {_DAMAGED}")
                 older = rows.get(prev_rev)
                 is_lost = older is None and (prev_rev > floor or (rev > floor and created < rev))
                 if is_lost or not created <= rev > prev_rev:
-                    raise self._failure(f"is damaged (row {rev} follows {prev_rev}): restore a copy, or remove it")
+                    raise self._failure(f"is damaged (row {rev} follows {prev_rev}): {_DAMAGED}")
                 rows[rev] = Row(rev, created, table, key, value, bool(deleted), older)
         return Stored(self._rev, floor, list(rows.values()))
 
@@ -125,7 +137,7 @@ class SqliteLog:
         with _explained(self._path, "cannot be written"), self._transaction():
             for row in rows:
                 self._advance(row.rev)
-            self._connection.executemany(_INSERT + "(?, ?, ?, ?, ?, ?, ?)", map(_columns, rows))
+            self._connection.executemany(_INSERT, map(_columns, rows))
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
@@ -174,17 +186,23 @@ class SqliteLog:
         return StoreFailed(f"the store's file {self._path} {what}")
 
 
-def _columns(row: Row) -> tuple[int, str, str, int, int, bool, bytes]:
+def _columns(row: Row) -> tuple[Any, ...]:
     before = row.older.rev if row.older is not None else 0
-    return row.rev, row.table, row.key, before, row.created, row.deleted, row.value
+    columns = row.rev, row.table, row.key, before, row.created, int(row.deleted), row.value
+    return *columns, sqlite_format.checksum_of(columns)
 
 
 def _create(path: Path) -> None:
-    # Only if missing: closing a second descriptor of an open database would drop the locks of this whole process.
+    """Make the file if it is missing, readable by its owner alone; raise `OSError` if SQLite could only read it."""
+    if path.exists() and not (os.access(path, os.R_OK | os.W_OK) and os.access(path.parent, os.W_OK)):
+        # Said here, since SQLite would open it for reading and later speak of the disk.
+        raise PermissionError(errno.EACCES, "it or its folder may not be written to")
+    # Never one that is there: closing a second descriptor of a database would drop the locks of this whole process.
     try:
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
     except FileExistsError:
         return
+    sync_folder(path.parent)
 
 
 @contextmanager
@@ -195,7 +213,13 @@ def _explained(path: Path, what: str) -> Iterator[None]:
         code = getattr(error, "sqlite_errorcode", 0)
         if code in _NO_ROOM:
             raise NoRoom(f"the store's file {path} {what}: {error}; {_MAKE_ROOM}") from error
-        remedy = _REMEDIES.get(code & 0xFF, "look at the cause")
-        raise StoreFailed(f"the store's file {path} {what}: {error}; {remedy}") from error
+        raise StoreFailed(f"the store's file {path} {what}: {error}; {_remedy(code & 0xFF, path)}") from error
     except OSError as error:
-        raise StoreFailed(f"the store's file {path} {what}: {error.strerror}; check its folder") from error
+        told = f"the store's file {path} {what}: {error.strerror}"
+        raise StoreFailed(f"{told}; check that its folder exists, and the permissions of both") from error
+
+
+def _remedy(code: int, path: Path) -> str:
+    if code == sqlite3.SQLITE_BUSY:
+        return f"{lock_holder(path)} has it open: stop that one or choose another file"
+    return _REMEDIES.get(code, "look at the cause")

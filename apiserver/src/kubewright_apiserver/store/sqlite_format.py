@@ -6,16 +6,18 @@ import os
 import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
+from zlib import crc32
 
 from kubewright_apiserver.store.errors import StoreFailed
+from kubewright_apiserver.store.folder import sync_folder
 
-__all__ = ["APPLICATION_ID", "VERSION", "is_blank", "lay_out", "upgrade", "version_of"]
+__all__ = ["APPLICATION_ID", "VERSION", "checksum_of", "is_blank", "lay_out", "upgrade", "version_of"]
 
 APPLICATION_ID: Final = 0x6B777274
 """In the file's header: says that it is a store's."""
 
-VERSION: Final = 1
+VERSION: Final = 2
 """In the file's header too: the version of the tables."""
 
 # The value comes last, so that reading the other columns does not touch its overflow pages. There is no index on keys:
@@ -23,12 +25,26 @@ VERSION: Final = 1
 _SCHEMA: Final = (
     "CREATE TABLE meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID",
     "CREATE TABLE log (rev INTEGER PRIMARY KEY, tbl TEXT NOT NULL, key TEXT NOT NULL, prev_rev INTEGER NOT NULL,"
-    " created INTEGER NOT NULL, deleted INTEGER NOT NULL, value BLOB NOT NULL)",
+    " created INTEGER NOT NULL, deleted INTEGER NOT NULL, checksum INTEGER NOT NULL, value BLOB NOT NULL)",
     "INSERT INTO meta VALUES ('compacted', 0)",
 )
 
 # What makes each version the next one; the first entry turns version 0 into version 1.
-_UPGRADES: Final[Sequence[Sequence[str]]] = (("DELETE FROM meta WHERE name = 'format'",),)
+_UPGRADES: Final[Sequence[Sequence[str]]] = (
+    ("DELETE FROM meta WHERE name = 'format'",),
+    (
+        "ALTER TABLE log ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0",
+        "UPDATE log SET checksum = checksum_of(rev, tbl, key, prev_rev, created, deleted, value)",
+    ),
+)
+
+
+def checksum_of(columns: Sequence[Any]) -> int:
+    """The checksum of a row, whose value is the last of its columns; -1 if that is none."""
+    *others, value = columns
+    if not isinstance(value, bytes):
+        return -1
+    return crc32(value, crc32(" ".join(map(str, others)).encode(errors="surrogatepass")))
 
 
 def is_blank(connection: sqlite3.Connection) -> bool:
@@ -60,6 +76,7 @@ def upgrade(connection: sqlite3.Connection, path: Path, version: int) -> Path:
     """Bring the file from an older version to the newest in one transaction; where a copy of the old one is kept."""
     copy = path.with_name(f"{path.name}.version-{version}")
     _copy(connection, copy)
+    connection.create_function("checksum_of", 7, lambda *columns: checksum_of(columns), deterministic=True)
     _execute_all(connection, [statement for step in _UPGRADES[version:] for statement in step])
     return copy
 
@@ -71,9 +88,13 @@ def _copy(connection: sqlite3.Connection, copy: Path) -> None:
     try:
         connection.execute("VACUUM INTO ?", (str(unfinished),))
         os.fsync(descriptor)
+    except BaseException:
+        unfinished.unlink()
+        raise
     finally:
         os.close(descriptor)
     unfinished.replace(copy)
+    sync_folder(copy.parent)
 
 
 def _execute_all(connection: sqlite3.Connection, statements: Sequence[str]) -> None:

@@ -71,6 +71,11 @@ class Store:
         return self._head.rev
 
     @property
+    def is_durable(self) -> bool:
+        """Whether there is a log, so that writes take time."""
+        return self._commits is not None
+
+    @property
     def compacted(self) -> int:
         """The oldest revision that can be read."""
         return self._head.compacted

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric import ed25519, rsa
 
 from kubewright_apiserver.schema.goprint import difference
 from kubewright_apiserver.status import duplicate, forbidden_field, invalid_field, not_supported, required, too_long
@@ -101,7 +102,16 @@ def _csr_problem(encoded: str) -> str:
         request = x509.load_der_x509_csr(blocks[0][1] or b"")
     except ValueError:
         return _asn1_problem(blocks[0][1] or b"")
-    return "" if request.is_signature_valid else "x509: signature over certificate request is invalid"
+    return "" if request.is_signature_valid else _signature_problem(request)
+
+
+def _signature_problem(request: x509.CertificateSigningRequest) -> str:
+    """What Go says to a wrong signature, which depends on the key that should have made it."""
+    key = request.public_key()
+    if isinstance(key, rsa.RSAPublicKey):
+        return "crypto/rsa: verification error"
+    kind = "Ed25519" if isinstance(key, ed25519.Ed25519PublicKey) else "ECDSA"
+    return f"x509: {kind} verification failure"
 
 
 def _asn1_problem(body: bytes) -> str:

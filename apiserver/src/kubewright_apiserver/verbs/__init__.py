@@ -40,14 +40,14 @@ _ON_ALL: Mapping[str, tuple[str, Verb]] = {
 def verb_for(method: str, address: Address, served: Served, query: Mapping[str, list[str]]) -> Verb | None:
     """The verb that a method means at an address, or None if the resource has none such."""
     # Built-in resources are routed by method, and nobody made a route for HEAD.
-    if method == "HEAD" and served.crd is None:
+    if (method == "HEAD" and served.crd is None) or (address.is_watch and method not in ("GET", "HEAD")):
         return None
     if address.subresource:
         part = served.subresources.get(address.subresource)
         return subresource_verb(method, address.subresource, part) if part is not None else None
     if served.namespaced and address.name and not address.namespace:
         return None
-    if (served.group, served.plural, method) == ("", "bindings", "POST"):
+    if (served.group, served.plural, method) == ("", "bindings", "POST") and address.namespace and not address.name:
         return bind_pod
     is_watch = asks_to_watch(address, query["watch"][0] if "watch" in query else None)
     if method in ("GET", "HEAD") and is_watch and "watch" in served.verbs:

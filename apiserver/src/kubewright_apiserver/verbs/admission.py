@@ -1,59 +1,70 @@
-"""What admission has to say before something is stored: about namespaces for now."""
+"""What admission has to say: plug-ins are asked before something is filled in by its kind, and before it is stored."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Final
+from typing import Any
 
-from kubewright_apiserver.defaulting import admit
-from kubewright_apiserver.status import Refusal, forbidden, not_found
+from kubewright_apiserver.access.attributes import Attributes as Asked
+from kubewright_apiserver.admission import Attributes
+from kubewright_apiserver.engine import resource_name
 from kubewright_apiserver.verbs.call import Call
 
-__all__ = ["admit_create", "admit_delete", "admit_update"]
+__all__ = ["admit_create", "admit_delete", "admit_update", "attributes_of", "validate_create", "validate_update"]
 
-_IMMORTAL: Final = frozenset(("default", "kube-system", "kube-public"))
-_WITHOUT_NAMESPACE: Final = frozenset(("localsubjectaccessreviews",))
-
-
-def admit_create(call: Call, obj: dict[str, Any]) -> None:
-    """Refuse new content in a namespace that is not there or is ending; fill in what plug-ins fill in."""
-    if call.served.namespaced and call.served.plural not in _WITHOUT_NAMESPACE:
-        _check_namespace(call, obj)
-    admit(call.served.group, call.served.kind, obj, None, _listing(call))
+Object = dict[str, Any]
 
 
-def admit_update(call: Call, obj: dict[str, Any], live: dict[str, Any]) -> None:
-    """Fill in what plug-ins fill in on updates."""
-    if not call.address.subresource:
-        admit(call.served.group, call.served.kind, obj, live, _listing(call))
+def admit_create(call: Call, obj: Object) -> None:
+    """Let plug-ins fill in a new object or a new part of one, or refuse it."""
+    call.engine.plugins.admit(attributes_of(call, "CREATE", obj))
 
 
-def _listing(call: Call) -> Callable[[str, str], list[dict[str, Any]]]:
-    """What plug-ins find other objects by."""
-    store = call.engine.store
-    return lambda group, plural: [row.obj for row in store.table(f"{group}/{plural}").list().rows]
+def admit_update(call: Call, obj: Object, live: Object) -> None:
+    """Let plug-ins fill in a changed object, or refuse it."""
+    call.engine.plugins.admit(attributes_of(call, "UPDATE", obj, live))
 
 
-def admit_delete(call: Call, obj: dict[str, Any]) -> None:
-    """Refuse to delete the namespaces that every cluster has."""
-    if (call.served.group, call.served.plural) == ("", "namespaces") and obj["metadata"]["name"] in _IMMORTAL:
-        raise forbidden("", "namespaces", obj["metadata"]["name"], "this namespace may not be deleted")
+def validate_create(call: Call, obj: Object) -> None:
+    """Let plug-ins refuse a new object that is about to be stored."""
+    if _is_watched(call, "CREATE"):
+        call.engine.plugins.validate(attributes_of(call, "CREATE", obj))
 
 
-def _check_namespace(call: Call, obj: dict[str, Any]) -> None:
-    name = call.address.namespace
-    namespace = call.engine.find("/namespaces", name)
-    if namespace is None:
-        raise not_found("", "namespaces", name)
-    if namespace.get("status", {}).get("phase") != "Terminating":
-        return
-    why = f"unable to create new content in namespace {name} because it is being terminated"
-    known_as = obj["metadata"].get("name") or obj["metadata"].get("generateName", "")
-    refusal = forbidden(call.served.group, call.served.plural, known_as, why)
-    cause = {
-        "reason": "NamespaceTerminating",
-        "message": f"namespace {name} is being terminated",
-        "field": "metadata.namespace",
-    }
-    details = {**(refusal.details or {}), "causes": [cause]}
-    raise Refusal(refusal.code, refusal.reason, refusal.message, details=details)
+def validate_update(call: Call, obj: Object, live: Object) -> None:
+    """Let plug-ins refuse a change that is about to be stored."""
+    if _is_watched(call, "UPDATE"):
+        call.engine.plugins.validate(attributes_of(call, "UPDATE", obj, live))
+
+
+def admit_delete(call: Call, obj: Object) -> None:
+    """Let plug-ins refuse that something is deleted."""
+    call.engine.plugins.admit(attributes_of(call, "DELETE", obj, obj))
+
+
+def _is_watched(call: Call, operation: str) -> bool:
+    """Whether any plug-in validates such writes; most are nobody's concern."""
+    resource, subresource = resource_name(call.served), call.admitted_as
+    return bool(call.engine.plugins.acting(operation, resource, subresource, validates=True))
+
+
+def attributes_of(call: Call, operation: str, obj: Object, old: Object | None = None) -> Attributes:
+    """A write as plug-ins see it."""
+    address = call.address
+    attributes = Attributes(
+        call.engine,
+        operation,
+        resource_name(call.served),
+        obj,
+        subresource=call.admitted_as,
+        namespace=address.namespace if call.served.namespaced else "",
+        name=address.name,
+        old=old,
+    )
+    attributes.warnings = call.warnings
+    attributes.allows = lambda verb, resource, name: _is_allowed(call, verb, resource, name)
+    return attributes
+
+
+def _is_allowed(call: Call, verb: str, resource: str, name: str) -> bool:
+    group, _, plural = resource.rpartition("/")
+    return call.engine.access.authorizer.decide(call.user, Asked(verb, group, plural, name=name)).allowed

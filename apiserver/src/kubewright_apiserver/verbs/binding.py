@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from kubewright_apiserver.schema.identity import Identity
 from kubewright_apiserver.status import bad_request, conflict, internal_error, not_supported, required
+from kubewright_apiserver.verbs.admission import admit_create
 from kubewright_apiserver.verbs.call import Call, Reply
 from kubewright_apiserver.verbs.metadata import check_place
 from kubewright_apiserver.verbs.parts import SUCCESS, other_uid, read_part
@@ -25,6 +26,7 @@ async def bind_pod(call: Call) -> Reply:
     check_place(pod, binding, name="")
     if call.address.name and binding["metadata"].get("name", "") != call.address.name:
         raise bad_request("name in URL does not match name in Binding object")
+    admit_create(pod, binding)
     _check_target(binding.get("target") or {})
     await change_object(pod, lambda live: _bound(pod, live, binding), insists=True)
     return Reply(201, SUCCESS)
@@ -67,6 +69,7 @@ def _bound(call: Call, live: dict[str, Any] | None, binding: dict[str, Any]) -> 
     condition = {"type": "PodScheduled", "status": "True", "lastProbeTime": None}
     condition["lastTransitionTime"] = call.engine.timestamp()
     status["conditions"] = [*conditions, condition]
+    status.pop("nominatedNodeName", None)
     return live
 
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from kubewright_apiserver.access import User
 from kubewright_apiserver.defaulting import Context
 from kubewright_apiserver.engine import Engine
 from kubewright_apiserver.path import Address, is_true
@@ -22,14 +23,24 @@ _BEYOND: Final = 2**64
 
 
 class Reply:
-    """What is answered: a status, an object or bytes of JSON, or a stream of bytes."""
+    """What is answered: a status, an object or bytes of JSON, or a stream of bytes.
 
-    __slots__ = ("body", "headers", "status", "stream")
+    ``as_it_is`` says that the headers tell what the stream is, whatever the client would like.
+    """
+
+    __slots__ = ("as_it_is", "body", "headers", "status", "stream")
 
     def __init__(
-        self, status: int, body: Any = None, *, stream: Any = None, headers: Sequence[tuple[str, str]] = ()
+        self,
+        status: int,
+        body: Any = None,
+        *,
+        stream: Any = None,
+        headers: Sequence[tuple[str, str]] = (),
+        as_it_is: bool = False,
     ) -> None:
         self.status: int = status
+        self.as_it_is: bool = as_it_is
         self.body: Any = body
         self.stream: Any = stream
         self.headers: list[tuple[str, str]] = list(headers)
@@ -48,7 +59,7 @@ class Call:
         query: Mapping[str, list[str]],
         headers: Mapping[str, str],
         body: bytes,
-        user: str,
+        user: User,
     ) -> None:
         self.engine: Engine = engine
         self.served: Served = served
@@ -57,8 +68,11 @@ class Call:
         self.query: Mapping[str, list[str]] = query
         self.headers: Mapping[str, str] = headers
         self.body: bytes = body
-        self.user: str = user
+        self.user: User = user
+        """Who asks, or whom they act as."""
         self.warnings: list[str] = []
+        self.admitted_as: str = address.subresource
+        """The subresource that admission is asked about."""
         self.accept: str = ""
         """``""`` for whole objects, else the version of PartialObjectMetadata that is shown of them."""
         self.table: str = ""
@@ -103,13 +117,15 @@ class Call:
         """Who owns what this call writes: as it says, or the first word of its User-Agent."""
         return self.parameter("fieldManager") or _manager_in(self.headers.get("user-agent", ""))
 
-    def check_write_options(self, kind: str) -> None:
-        """Refuse unknown values of dryRun, fieldValidation and fieldManager; ``kind`` is CreateOptions and the like."""
-        errors: list[FieldError] = []
+    def check_write_options(self, kind: str, others: Sequence[FieldError] = ()) -> None:
+        """Refuse unknown values of dryRun, fieldValidation and fieldManager; ``kind`` is CreateOptions and the like.
+
+        Other errors that were found in the options are told first.
+        """
+        errors = [*others, *_manager_errors(self.parameter("fieldManager"))]
         dry_run = self.query.get("dryRun", [])
         if any(value != "All" for value in dry_run):
             errors.append(not_supported("dryRun", list(dry_run), ["All"]))
-        errors += _manager_errors(self.parameter("fieldManager"))
         validation = self.parameter("fieldValidation")
         if validation and validation not in _VALIDATIONS:
             errors.append(not_supported("fieldValidation", validation, ["", *_VALIDATIONS]))
@@ -142,8 +158,15 @@ class Call:
 
     def context(self) -> Context:
         """What strategies know of this request."""
+        user = self.user
         return Context(
-            now=self.engine.timestamp(), new_uid=self.engine.new_uid, username=self.user, warnings=self.warnings
+            now=self.engine.timestamp(),
+            new_uid=self.engine.new_uid,
+            username=user.name,
+            user_uid=user.uid,
+            groups=user.groups,
+            extra=user.extra,
+            warnings=self.warnings,
         )
 
     def conflict_name(self) -> tuple[str, str, str]:
@@ -165,7 +188,8 @@ def _manager_in(agent: str) -> str:
 def _manager_errors(manager: str) -> list[FieldError]:
     if len(manager.encode()) > _LONGEST_MANAGER:
         return [FieldError("Too long", "fieldManager", "may not be more than 128 bytes")]
-    bad = next((index for index, letter in enumerate(manager) if not letter.isprintable()), None)
-    if bad is None:
-        return []
-    return [invalid_field("fieldManager", manager, f"invalid character U+{ord(manager[bad]):04X} (at position {bad})")]
+    bad = [(letter, len(manager[:at].encode())) for at, letter in enumerate(manager) if not letter.isprintable()]
+    return [
+        invalid_field("fieldManager", manager, f"invalid character U+{ord(letter):04X} (at position {at})")
+        for letter, at in bad
+    ]

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from kubewright_apiserver.body import read_options
+from kubewright_apiserver.golang import go_quoted
 from kubewright_apiserver.json_tree import MalformedJson, read_tree
 from kubewright_apiserver.registry.behaviours import behaviour_of
 from kubewright_apiserver.schema.decoding import read_message
@@ -26,6 +27,7 @@ from kubewright_apiserver.verbs.admission import admit_delete
 from kubewright_apiserver.verbs.call import Call, Reply
 from kubewright_apiserver.verbs.reading import found_rows
 from kubewright_apiserver.verbs.rendering import internal_at, listed, rendered, shown_stored
+from kubewright_apiserver.verbs.revisions import check_form
 
 __all__ = ["DeleteOptions", "check_preconditions", "delete_collection", "delete_object", "delete_row", "options_in"]
 
@@ -78,7 +80,7 @@ def _from_body(call: Call) -> dict[str, Any]:
     try:
         identity = with_defaults(identity_in(body.value), _OPTIONS)
         if identity.kind != _OPTIONS.kind:
-            of = f'no kind "{identity.kind}" is registered for version "{identity.group_version}"'
+            of = f"no kind {go_quoted(identity.kind)} is registered for version {go_quoted(identity.group_version)}"
             raise Undecodable(f'{of} in scheme "pkg/runtime/scheme.go:111"')
         if body.message is not None:
             return read_message(body, go_type_of(_OPTIONS_TYPE))
@@ -94,11 +96,12 @@ def _from_query(call: Call) -> dict[str, Any]:
     document: dict[str, Any] = {"dryRun": list(call.query.get("dryRun", ()))}
     if "gracePeriodSeconds" in call.query:
         document["gracePeriodSeconds"] = call.number("gracePeriodSeconds")
-    if call.parameter("propagationPolicy"):
+    if "propagationPolicy" in call.query:
         document["propagationPolicy"] = call.parameter("propagationPolicy")
     if "orphanDependents" in call.query:
         document["orphanDependents"] = call.flag("orphanDependents")
-    return document
+    wanted = {name: call.parameter(name) for name in ("uid", "resourceVersion") if call.parameter(name)}
+    return {**document, "preconditions": wanted}
 
 
 async def delete_object(call: Call) -> Reply:
@@ -302,6 +305,7 @@ def _success(call: Call, metadata: dict[str, Any]) -> dict[str, Any]:
 
 async def delete_collection(call: Call) -> Reply:
     """Delete every object that matches, or a page of them; the list of them as they were."""
+    check_form(call)
     options = options_in(call)
     rows, metadata = await found_rows(call)
     for row in rows:

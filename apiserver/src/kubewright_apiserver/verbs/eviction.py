@@ -9,6 +9,7 @@ from kubewright_apiserver.patch import track
 from kubewright_apiserver.registry.behaviours import behaviour_of
 from kubewright_apiserver.schema.identity import Identity
 from kubewright_apiserver.status import Refusal, bad_request, forbidden, internal_error, not_found
+from kubewright_apiserver.verbs.admission import admit_create
 from kubewright_apiserver.verbs.call import Call, Reply
 from kubewright_apiserver.verbs.deleting import DeleteOptions, check_preconditions, delete_row
 from kubewright_apiserver.verbs.metadata import check_place
@@ -34,6 +35,7 @@ async def evict_pod(call: Call) -> Reply:
     check_place(call, eviction, name="")
     if eviction["metadata"].get("name", "") != call.address.name:
         raise bad_request("name in URL does not match name in Eviction object")
+    admit_create(call, eviction)
     options = _options(call, eviction.get("deleteOptions") or {})
     row = call.engine.table(call.served).get(call.key)
     if row is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import orjson
 
@@ -10,7 +10,9 @@ from kubewright_apiserver.engine import Engine
 from kubewright_apiserver.status import bad_request, internal_error
 from kubewright_apiserver.verbs.call import Call
 
-__all__ = ["check_name", "check_place", "merge_owners", "name_generated", "read_version", "stamp", "wipe"]
+__all__ = ["check_name", "check_new", "check_place", "merge_owners", "name_generated", "read_version", "stamp", "wipe"]
+
+_MOST_DIGITS: Final = 20
 
 _LONGEST_PREFIX = 58
 
@@ -73,13 +75,19 @@ def stamp(engine: Engine, metadata: dict[str, Any], *, has_generation: bool) -> 
         metadata["generation"] = 1
 
 
-def wipe(metadata: dict[str, Any]) -> None:
-    """Drop from a new object what only the server sets."""
-    if metadata.get("resourceVersion"):
-        raise internal_error("resourceVersion should not be set on objects to be created")
+def wipe(metadata: dict[str, Any]) -> str:
+    """Drop from a new object what only the server sets; the resourceVersion that it said it had, for ``check_new``."""
     for key in ("deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "uid", "creationTimestamp"):
         metadata.pop(key, None)
-    metadata.pop("resourceVersion", None)
+    said: str = metadata.pop("resourceVersion", "") or ""
+    return said
+
+
+def check_new(version: str) -> None:
+    """Refuse to store a new object that said it had a version; what is no number says nothing."""
+    digits = version.lstrip("0") if version.isascii() and version.isdigit() else ""
+    if digits and len(digits) <= _MOST_DIGITS and int(digits) < 2**64:
+        raise internal_error("resourceVersion should not be set on objects to be created")
 
 
 def merge_owners(call: Call, metadata: dict[str, Any]) -> None:

@@ -15,11 +15,13 @@ from kubewright_apiserver.patch import (
     apply_json_patch,
     apply_merge_patch,
     apply_strategic_patch,
+    described,
     read_json_patch,
     read_merge_patch,
     read_strategic_patch,
     rejected,
     rejected_text,
+    sorted_json,
 )
 from kubewright_apiserver.registry.behaviour import Behaviour
 from kubewright_apiserver.registry.behaviours import behaviour_of
@@ -34,7 +36,7 @@ from kubewright_apiserver.status import (
     conflict,
     forbidden_field,
     internal_error,
-    invalid,
+    not_found,
     required,
 )
 from kubewright_apiserver.verbs.call import Call, Reply
@@ -42,7 +44,15 @@ from kubewright_apiserver.verbs.creating import tracked
 from kubewright_apiserver.verbs.metadata import check_place, merge_owners
 from kubewright_apiserver.verbs.updating import change_object
 
-__all__ = ["applied_to", "check_patch_options", "intent_in", "patch_object", "patched_object", "patcher"]
+__all__ = [
+    "applied_to",
+    "check_existence",
+    "check_patch_options",
+    "intent_in",
+    "patch_object",
+    "patched_object",
+    "patcher",
+]
 
 
 async def patch_object(call: Call) -> Reply:
@@ -79,7 +89,9 @@ def patched_object(call: Call, kind: str, node: Node, live: dict[str, Any], deco
         raise _rejected(call, document, str(error), is_strategic=is_strategic) from None
     told = [*repeated, *decoded.strict]
     if told and call.field_validation == "Strict":
-        raise _rejected(call, document, strict_message(told), is_strategic=is_strategic)
+        # Patched once more, for decoding may have pruned it.
+        shown = document if is_strategic else patch(live)
+        raise _rejected(call, shown, strict_message(told), is_strategic=is_strategic)
     if told and call.field_validation == "Warn":
         call.warnings += warnings_of(told)
     return decoded.value
@@ -89,7 +101,7 @@ def _rejected(call: Call, document: Any, why: str, *, is_strategic: bool) -> Ref
     """422: of a strategic patch the patch is shown, of others what they made."""
     if is_strategic:
         return rejected_text(go_text(read_strategic_patch(call.body)[0]), why)
-    return rejected(document, why)
+    return rejected_text(sorted_json(document), why) if call.served.crd is not None else rejected(document, why)
 
 
 def check_patch_options(call: Call, kind: str) -> None:
@@ -97,11 +109,9 @@ def check_patch_options(call: Call, kind: str) -> None:
     errors: list[FieldError] = []
     if kind == "apply" and not call.parameter("fieldManager"):
         errors.append(required("fieldManager", "is required for apply patch"))
-    if kind != "apply" and call.parameter("force"):
+    if kind != "apply" and "force" in call.query:
         errors.append(forbidden_field("force", "may not be specified for non-apply patch"))
-    if errors:
-        raise invalid("meta.k8s.io", "PatchOptions", "", errors)
-    call.check_write_options("PatchOptions")
+    call.check_write_options("PatchOptions", errors)
 
 
 def patcher(call: Call, kind: str, node: Node) -> tuple[Callable[[dict[str, Any]], Any], list[str]]:
@@ -117,16 +127,23 @@ def patcher(call: Call, kind: str, node: Node) -> tuple[Callable[[dict[str, Any]
     return (lambda live: apply_strategic_patch(live, strategic, node)), told
 
 
+def check_existence(call: Call) -> None:
+    """Refuse to apply to a part of what is not there."""
+    if call.address.subresource and call.engine.table(call.served).get(call.key) is None:
+        raise not_found(*call.conflict_name())
+
+
 async def _apply(call: Call, behaviour: Behaviour) -> Reply:
+    check_existence(call)
     intent = intent_in(call, call.served.group, call.served.version, call.served.kind)
 
     def applied(live: dict[str, Any] | None) -> dict[str, Any]:
         endpoint = behaviour.endpoint(call.address.subresource)
         obj = applied_to(call, live, intent, endpoint, behaviour.finished)
-        check_place(call, obj, name=call.address.name)
         if live is None and obj["metadata"].get("uid"):
             why = f"the provided object specified uid {obj['metadata']['uid']}, and no existing object was found"
             raise conflict(*call.conflict_name(), f"uid mismatch: {why}")
+        check_place(call, obj, name=call.address.name)
         merge_owners(call, obj["metadata"])
         return obj
 
@@ -157,6 +174,10 @@ def applied_to(
         raise Refusal(409, "Conflict", str(conflicts), details=details) from None
     except TypedError as error:
         raise internal_error(str(error)) from None
+    except Undecodable as error:
+        to = f"to proper version: unable to convert unstructured object to {call.served.api_version}"
+        why = f"{to}, Kind={call.served.kind}: {error}"
+        raise internal_error(f"failed to convert new object ({described(intent)}) {why}") from None
 
 
 def _tell_repeated(call: Call, messages: Sequence[str]) -> None:
@@ -167,13 +188,24 @@ def _tell_repeated(call: Call, messages: Sequence[str]) -> None:
         call.warnings += messages
 
 
+def _kind_of(intent: dict[str, Any]) -> tuple[str, str, str]:
+    """Group, version and kind that an intent says; empty where it says nothing that can be understood."""
+    api_version, kind = intent.get("apiVersion"), intent.get("kind")
+    kind = kind if isinstance(kind, str) else ""
+    if not isinstance(api_version, str):
+        return "", "", kind
+    if api_version.count("/") > 1:
+        return "", "", ""
+    group, _, version = api_version.rpartition("/")
+    return group, version, kind
+
+
 def intent_in(call: Call, group: str, version: str, kind: str) -> dict[str, Any]:
     """The intent in the body, which must be of that kind."""
     body = read_apply_body(call.body)
     _tell_repeated(call, body.yaml_duplicates)
     intent: dict[str, Any] = body.value
-    said_group, _, said_version = intent.get("apiVersion", "").rpartition("/")
-    said_kind = intent.get("kind", "")
+    said_group, said_version, said_kind = _kind_of(intent)
     if (said_group, said_version, said_kind) != (group, version, kind):
         raise bad_request(f"invalid object type: {said_group}/{said_version}, Kind={said_kind}")
     metadata = intent.get("metadata")

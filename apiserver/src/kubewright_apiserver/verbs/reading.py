@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from kubewright_apiserver.selectors import Selection, selection_of
-from kubewright_apiserver.status import not_found
+from kubewright_apiserver.status import internal_error, not_found
 from kubewright_apiserver.store import Row
 from kubewright_apiserver.verbs.call import Call, Reply
 from kubewright_apiserver.verbs.continuing import continue_token
 from kubewright_apiserver.verbs.messages import listed_message, rendered_message
 from kubewright_apiserver.verbs.rendering import listed, rendered
-from kubewright_apiserver.verbs.revisions import moment_of, read_version, wait_for
+from kubewright_apiserver.verbs.revisions import check_list_options, moment_of, read_version, wait_for
 from kubewright_apiserver.verbs.tabling import TableView
 
 __all__ = ["found_rows", "get_object", "list_objects", "selection_for"]
@@ -52,6 +52,9 @@ async def list_objects(call: Call) -> Reply:
 
 async def found_rows(call: Call) -> tuple[list[Row], dict[str, Any]]:
     """The rows that a list is of, and what the list says of itself."""
+    check_list_options(call)
+    if call.address.namespace in (".", ".."):
+        raise internal_error(f'invalid key: "/{call.served.plural}/{call.address.namespace}"')
     selection = selection_for(call)
     moment = await moment_of(call)
     store, table = call.engine.store, call.engine.table(call.served)

@@ -63,6 +63,8 @@ def listed(rows: list[Row], served: Served, representation: str, metadata: dict[
     if representation:
         told = {key: value for key, value in metadata.items() if value != ""}
         head = {"kind": "PartialObjectMetadataList", "apiVersion": representation, "metadata": told}
+        if not rows:
+            return orjson.dumps({**head, "items": None}) + b"\n"
     else:
         head = {"kind": served.list_kind, "apiVersion": served.api_version, "metadata": metadata}
         if served.crd is None:

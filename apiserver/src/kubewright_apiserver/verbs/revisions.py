@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any, Final, NamedTuple
 
+from kubewright_apiserver.selectors import field_terms, label_predicate
 from kubewright_apiserver.status import (
     FieldError,
     Refusal,
@@ -18,7 +19,7 @@ from kubewright_apiserver.status import (
 from kubewright_apiserver.verbs.call import Call
 from kubewright_apiserver.verbs.continuing import continue_token, read_token
 
-__all__ = ["Moment", "moment_of", "read_version", "wait_for"]
+__all__ = ["Moment", "check_form", "check_list_options", "moment_of", "read_version", "wait_for"]
 
 _PATIENCE: Final = 3.0
 _MOST_DIGITS: Final = 20
@@ -63,9 +64,17 @@ def _number_in(text: str) -> int | str:
     return FieldError("Invalid value", "resourceVersion", why, text).message
 
 
+def check_form(call: Call) -> None:
+    """Refuse options that are not even of the right form, before anything is made of them."""
+    call.number("timeoutSeconds")
+    call.number("limit")
+    label_predicate(call.parameter("labelSelector"))
+    field_terms(call.parameter("fieldSelector"))
+
+
 def check_list_options(call: Call) -> None:
     """Refuse combinations that mean nothing."""
-    call.number("timeoutSeconds")
+    check_form(call)
     match, version = call.parameter("resourceVersionMatch"), call.parameter("resourceVersion")
     where = "resourceVersionMatch"
     errors: list[FieldError] = []
@@ -78,7 +87,7 @@ def check_list_options(call: Call) -> None:
             errors.append(not_supported(where, match, ["Exact", "NotOlderThan", ""]))
         if match == "Exact" and version == "0":
             errors.append(forbidden_field(where, f'{where} "exact" is forbidden for resourceVersion "0"'))
-    if call.parameter("sendInitialEvents"):
+    if "sendInitialEvents" in call.query:
         errors.append(forbidden_field("sendInitialEvents", "sendInitialEvents is forbidden for list"))
     if errors:
         raise invalid("meta.k8s.io", "ListOptions", "", errors)
@@ -86,7 +95,6 @@ def check_list_options(call: Call) -> None:
 
 async def moment_of(call: Call) -> Moment:
     """What a list is to read; waits for a revision that is just to come."""
-    check_list_options(call)
     version, match, token = (call.parameter(name) for name in ("resourceVersion", "resourceVersionMatch", "continue"))
     limit = max(0, call.number("limit"))
     if token:

@@ -17,7 +17,13 @@ from kubewright_apiserver.schema.node import node_of_builtin
 from kubewright_apiserver.status import conflict, invalid, invalid_field, not_found
 from kubewright_apiserver.verbs.call import Call, Reply
 from kubewright_apiserver.verbs.metadata import check_place
-from kubewright_apiserver.verbs.patching import applied_to, check_patch_options, intent_in, patched_object
+from kubewright_apiserver.verbs.patching import (
+    applied_to,
+    check_existence,
+    check_patch_options,
+    intent_in,
+    patched_object,
+)
 from kubewright_apiserver.verbs.rendering import object_at
 from kubewright_apiserver.verbs.updating import change_object
 
@@ -79,6 +85,7 @@ async def patch_scale(call: Call) -> Reply:
     kind = patch_format(call.headers.get("content-type", ""), is_custom=call.served.crd is not None)
     check_patch_options(call, kind)
     if kind == "apply":
+        check_existence(call)
         intent = intent_in(call, "autoscaling", "v1", "Scale")
 
         def applied(before: dict[str, Any]) -> dict[str, Any]:
@@ -132,7 +139,9 @@ async def _changed(call: Call, transform: Callable[[dict[str, Any]], dict[str, A
         metadata["uid"] = after["metadata"].get("uid") or metadata["uid"]
         return live
 
-    reply = await change_object(call.without_subresource(), scaled, insists=True)
+    whole = call.without_subresource()
+    whole.admitted_as = "scale"
+    reply = await change_object(whole, scaled, insists=True)
     obj = orjson.loads(reply.body) if isinstance(reply.body, bytes) else reply.body
     return Reply(200, _scale_of(call, obj))
 

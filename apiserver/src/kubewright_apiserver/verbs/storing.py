@@ -19,6 +19,12 @@ _LARGEST_MESSAGE: Final = 2 << 20
 # A transaction: the comparison of the revision, what to put, and for updates what to get if that fails.
 _CREATION: Final = 25
 _UPDATE: Final = 30
+_METADATA: Final = (
+    "name", "generateName", "namespace", "selfLink", "uid", "resourceVersion", "generation", "creationTimestamp",
+    "deletionTimestamp", "deletionGracePeriodSeconds", "labels", "annotations", "ownerReferences", "finalizers",
+    "managedFields",
+)  # fmt: skip
+_RANK: Final = {name: rank for rank, name in enumerate(_METADATA)}
 
 
 class _TooLarge(Exception):
@@ -31,6 +37,7 @@ async def put_object(call: Call, table: str, key: str, obj: dict[str, Any], *, e
     One that is too large is stored without its managedFields, except by an apply; if that does not help, it is refused
     (500).
     """
+    _put_in_order(obj["metadata"], is_custom=call.served.crd is not None)
     store = call.engine.store
     check = partial(_check_size, call, key, expected)
     try:
@@ -43,6 +50,15 @@ async def put_object(call: Call, table: str, key: str, obj: dict[str, Any], *, e
         return await store.put(table, key, obj, expected=expected, check=check)
     except _TooLarge as error:
         raise internal_error(str(error)) from None
+
+
+def _put_in_order(metadata: dict[str, Any], *, is_custom: bool) -> None:
+    """Order the fields as Go writes them, with a place for the revision: those of custom resources by name."""
+    metadata.setdefault("resourceVersion", "")
+    names = sorted(metadata) if is_custom else sorted(metadata, key=_RANK.__getitem__)
+    ordered = [(name, metadata[name]) for name in names]
+    metadata.clear()
+    metadata.update(ordered)
 
 
 def _check_size(call: Call, key: str, expected: int, value: bytes) -> None:

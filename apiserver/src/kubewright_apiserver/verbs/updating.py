@@ -8,6 +8,7 @@ from typing import Any, Final
 import msgspec
 import orjson
 
+from kubewright_apiserver.access import check_escalation
 from kubewright_apiserver.patch import equal, keep_times
 from kubewright_apiserver.registry.behaviour import Behaviour
 from kubewright_apiserver.registry.behaviours import behaviour_of
@@ -19,8 +20,9 @@ from kubewright_apiserver.status import (
 )
 from kubewright_apiserver.store import Row, Stale
 from kubewright_apiserver.validation import refusal
-from kubewright_apiserver.verbs.admission import admit_update
+from kubewright_apiserver.verbs.admission import admit_update, validate_update
 from kubewright_apiserver.verbs.call import Call, Reply
+from kubewright_apiserver.verbs.charging import charge
 from kubewright_apiserver.verbs.creating import decoded, stored_new, tracked
 from kubewright_apiserver.verbs.metadata import check_place, merge_owners, read_version, wipe
 from kubewright_apiserver.verbs.parts import other_uid
@@ -124,6 +126,7 @@ async def _stored(call: Call, row: Row, obj: dict[str, Any]) -> Reply:
     behaviour = behaviour_of(call.served)
     live, obj = internal_at(row, call.served), behaviour.internal(obj)
     admit_update(call, obj, live)
+    check_escalation(call.engine.access.authorizer, call.user, call.address, obj, live)
     keep_times(live, obj, is_custom=call.served.crd is not None)
     with behaviour.allocating(obj, live, call):
         return await _put(call, behaviour, row, live, obj)
@@ -131,6 +134,7 @@ async def _stored(call: Call, row: Row, obj: dict[str, Any]) -> Reply:
 
 async def _put(call: Call, behaviour: Behaviour, row: Row, live: dict[str, Any], obj: dict[str, Any]) -> Reply:
     prepared(call, behaviour, live, obj)
+    await charge(call, obj, live)
     obj = behaviour.to_storage(obj)
     # Decoded for this once: what a row keeps decoded is several times as large as its bytes.
     if _is_same(orjson.loads(row.value), obj, is_custom=call.served.crd is not None):
@@ -167,6 +171,7 @@ def prepared(call: Call, behaviour: Behaviour, live: dict[str, Any], obj: dict[s
     if errors:
         raise refusal(call.served.group, call.served.kind, metadata.get("name", ""), errors)
     call.warnings += behaviour.warnings(obj, live, call.address.subresource)
+    validate_update(call, obj, live)
 
 
 def _carry(metadata: dict[str, Any], was: dict[str, Any], key: str) -> None:

@@ -16,7 +16,7 @@ from kubewright_apiserver.verbs.call import Call, Reply
 from kubewright_apiserver.verbs.messages import event, rendered_message
 from kubewright_apiserver.verbs.reading import selection_for
 from kubewright_apiserver.verbs.rendering import rendered
-from kubewright_apiserver.verbs.revisions import read_version, wait_for
+from kubewright_apiserver.verbs.revisions import check_form, read_version, wait_for
 from kubewright_apiserver.verbs.tabling import TableView
 
 __all__ = ["watch_objects"]
@@ -60,6 +60,7 @@ def _duration(seconds: int) -> float:
 
 
 def _check_options(call: Call) -> None:
+    check_form(call)
     match, initial = call.parameter("resourceVersionMatch"), "sendInitialEvents" in call.query
     where = "resourceVersionMatch"
     errors: list[FieldError] = []
@@ -71,7 +72,9 @@ def _check_options(call: Call) -> None:
         errors.append(forbidden_field(where, f"{where} is forbidden for watch unless sendInitialEvents is provided"))
     if match and match != "NotOlderThan":
         errors.append(not_supported(where, match, ["NotOlderThan"]))
-    if call.parameter("continue"):
+    # Who says nothing of where to begin wants to begin with what is there, not older than any revision.
+    is_from_any = not initial and call.parameter("resourceVersion") in ("", "0")
+    if call.parameter("continue") and (match or is_from_any):
         errors.append(forbidden_field(where, f"{where} is forbidden when continue is provided"))
     if errors:
         raise invalid("meta.k8s.io", "ListOptions", "", errors)

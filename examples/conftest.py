@@ -1,0 +1,1 @@
+"""Makes ``lives`` importable for the examples' tests."""
