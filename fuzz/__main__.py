@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import multiprocessing
 import re
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
 
-from fuzz.running import SERVED, Finding, Round, prepared, run_round
-from kubewright_apiserver import ApiServer
+from fuzz.rounds import ROUND, all_rounds
+from fuzz.running import Finding
 
-_ROUND = 250
-_CHUNK = 4
 _SHOWN = 40
 _VARYING = re.compile(r"""'[^']*'|"[^"]*"|\d+""")
 
@@ -30,45 +26,19 @@ def _arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-async def _rounds(seed: int, numbers: list[int]) -> list[Round]:
-    async with ApiServer(http_port=0, runtime_config=SERVED) as server:
-        known = await prepared(server)
-        fresh = server.snapshot()
-        done = []
-        for number in numbers:
-            done.append(await run_round(server, known, seed, number, _ROUND))
-            server.restore(fresh)
-        return done
-
-
-def _worked(task: tuple[int, list[int]]) -> list[Round]:
-    return asyncio.run(_rounds(*task))
-
-
-def _all_rounds(seed: int, numbers: list[int], processes: int) -> Iterator[Round]:
-    tasks = [(seed, numbers[at : at + _CHUNK]) for at in range(0, len(numbers), _CHUNK)]
-    if processes < 2:
-        for task in tasks:
-            yield from _worked(task)
-        return
-    with multiprocessing.get_context("spawn").Pool(processes, maxtasksperchild=100) as pool:
-        for rounds in pool.imap_unordered(_worked, tasks):
-            yield from rounds
-
-
 def _say(text: str) -> None:
     sys.stdout.write(f"{text}\n")
     sys.stdout.flush()
 
 
 def _fuzz(options: argparse.Namespace) -> int:
-    count = max(1, options.requests // _ROUND)
+    count = max(1, options.requests // ROUND)
     numbers = list(range(count)) if options.round is None else [options.round]
     statuses: Counter[int] = Counter()
     findings: list[Finding] = []
     began = told = time.monotonic()
     done = 0
-    for round in _all_rounds(options.seed, numbers, options.processes):
+    for round in all_rounds(options.seed, numbers, options.processes):
         done += round.requests
         statuses += round.statuses
         findings += round.findings

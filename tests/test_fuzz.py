@@ -13,6 +13,7 @@ import pytest_asyncio
 from fuzz.author import Author, Sent
 from fuzz.checking import Heard, problem_of
 from fuzz.corpus import Place, places
+from fuzz.rounds import ROUND, all_rounds
 from fuzz.running import SERVED, prepared, run_round
 from kubewright_apiserver import ApiServer
 
@@ -97,3 +98,10 @@ def test_an_answer_that_is_none_is_found(status: int, data: bytes, problem: str)
 def test_an_event_that_is_none_is_found():
     assert "no JSON" in problem_of("GET", Heard(200, JSON, b'{"type":', is_stream=True))
     assert "is none" in problem_of("GET", Heard(200, JSON, b'{"type":"ADDED"}', is_stream=True))
+
+
+def test_rounds_may_be_played_in_several_processes():
+    rounds = list(all_rounds(5, list(range(5)), processes=2))
+
+    assert [round.requests for round in rounds] == [ROUND] * 5
+    assert [round.findings for round in rounds] == [[]] * 5
