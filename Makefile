@@ -49,13 +49,14 @@ format: .venv/ready-check ## let ruff write the code as it likes it
 	@$(BIN)/ruff check --fix --quiet . ; $(BIN)/ruff format .
 
 conformance: .venv/ready-test real ## the suite on a real kube-apiserver, and on ours on SQLite and over HTTP
-	@$(BIN)/pytest -q -n 2 --dist loadgroup conformance --server real
-	@$(BIN)/pytest -q -n 2 conformance --server sqlite
-	@$(BIN)/pytest -q -n 2 conformance --server http
+	@$(BIN)/pytest -q -n 2 --dist loadgroup conformance --ignore conformance/peers --server real
+	@$(BIN)/pytest -q -n 2 conformance --ignore conformance/peers --server sqlite
+	@$(BIN)/pytest -q -n 2 conformance --ignore conformance/peers --server http
 
-peers: .venv/ready-test .venv-peers/ready real ## kopf, lightkube, kr8s, the official client and kube-rs on both servers
+peers: .venv/ready-test .venv-peers/ready real ## operators and clients of others on both servers, under RBAC (Go: controller-runtime)
 	@$(BIN)/pytest -q conformance/peers --server http
 	@$(BIN)/pytest -q conformance/peers --server real
+	@KUBEWRIGHT_PEERS=1 $(BIN)/pytest -q examples/podset/peers
 
 soak: .venv/ready-test ## long: servers killed under load, started on many objects, fuzzed
 	@$(BIN)/python -m soak.kills --kills 500

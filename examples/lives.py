@@ -8,9 +8,10 @@ from contextlib import asynccontextmanager
 from datetime import timedelta
 from typing import Literal, TypeAlias
 
-from kubewright import ALL_NAMESPACES, Client, Impersonation, InProcessTransport, Operator, Options
+from kubewright import ALL_NAMESPACES, Client, Impersonation, InProcessTransport, Metadata, Operator, Options
 from kubewright.client import Interceptor, Request, Response, Send
 from kubewright.kinds.core_v1 import Pod
+from kubewright.kinds.rbac_v1 import ClusterRole, ClusterRoleBinding, RoleRef, Subject
 from kubewright.operator import RunningOperator, install_crds
 from kubewright.testing import EmbeddedCluster, VirtualTime, elapse, embedded_cluster
 from kubewright.testing.faults import WRITES, Incarnation
@@ -36,7 +37,7 @@ class Life:
         client = Client(
             transport=self._incarnation.transport,
             interceptors=self._interceptors,
-            options=Options(impersonate=Impersonation(user=OPERATOR, groups=("system:masters",))),
+            options=Options(impersonate=Impersonation(user=OPERATOR)),
             dice=dice(f"client {self._number}"),
         )
         async with client, self._stage.new_operator().running(client, dice=dice(f"life {self._number}")) as running:
@@ -98,11 +99,22 @@ class Stage:
             self.most_pods = max(self.most_pods, len(alive))
 
 
+async def allow(client: Client, operator: Operator) -> None:
+    """Give the operator's user what the operator says that it needs, and nothing else."""
+    role = ClusterRole(metadata=Metadata(name=OPERATOR), rules=list(operator.rules))
+    await client.create(role)
+    reference = RoleRef(api_group="rbac.authorization.k8s.io", kind="ClusterRole", name=OPERATOR)
+    subject = Subject(api_group="rbac.authorization.k8s.io", kind="User", name=OPERATOR)
+    metadata = Metadata(name=OPERATOR)
+    await client.create(ClusterRoleBinding(metadata=metadata, role_ref=reference, subjects=[subject]))
+
+
 @asynccontextmanager
 async def on_stage(new_operator: Callable[[], Operator], *, with_crds: bool = True) -> AsyncIterator[Stage]:
     """A cluster without the operator; ``start`` begins its first life."""
     async with embedded_cluster(nodes=2) as cluster:
         stage = Stage(cluster, new_operator)
+        await allow(cluster.client, new_operator())
         if with_crds:
             await install_crds(cluster.client, new_operator())
         counting = asyncio.create_task(stage.count_pods())
@@ -113,6 +125,8 @@ async def on_stage(new_operator: Callable[[], Operator], *, with_crds: bool = Tr
             await asyncio.gather(counting, return_exceptions=True)
             if stage.lives:
                 await stage.lives[-1].crash()
+        forbidden = [str(asked) for asked in stage.server.requests if asked.user == OPERATOR and asked.status == 403]
+        assert forbidden == [], "what operator.rules tells is not enough"
 
 
 class Strike:

@@ -9,7 +9,12 @@ from types import ModuleType
 from typing import Any
 
 ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", ROOT / "apiserver/README.md", *sorted((ROOT / "docs/guide").glob("*.md"))]
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "apiserver/README.md",
+    *sorted((ROOT / "docs/tutorial").glob("*.md")),
+    *sorted((ROOT / "docs/guide").glob("*.md")),
+]
 
 
 def run_page(page: Path) -> dict[str, Any]:

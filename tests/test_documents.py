@@ -19,6 +19,8 @@ async def test_the_examples_of_the_servers_guide_do_what_they_say(example: str, 
     await run_page(ROOT / "docs/guide/apiserver.md")[example]()
 
 
-@pytest.mark.parametrize("example", ["see_pods_run", "see_a_shop_open", "see_a_crash", "see_another_replica_set"])
+@pytest.mark.parametrize(
+    "example", ["see_pods_run", "see_a_shop_open", "see_a_crash", "see_a_command_run", "see_another_replica_set"]
+)
 def test_the_examples_of_the_guide_to_control_loops_do_what_they_say(example: str):
     run_page(ROOT / "docs/guide/controlplane.md")[example]()

@@ -88,7 +88,8 @@ class _Real:
 
     async def _revisions(self) -> list[str]:
         found: list[str] = []
-        for kind, (version, plural) in KINDS.items():
+        # Events come behind what they tell of.
+        for kind, (version, plural) in (KINDS | {"Event": ("v1", "events")}).items():
             listed = await self.client.list(Unstructured.of(version, kind, plural=plural))
             found += [f"{kind} {obj.name} {obj.metadata.resource_version}" for obj in listed.items]
         return found

@@ -16,6 +16,7 @@ from conformance.objects import crd
 from conformance.peers.account import Accounts
 from conformance.peers.defined import define
 from conformance.peers.go_programs import GoPrograms, Unfetched
+from conformance.peers.go_suites import GoSuites
 from conformance.peers.peer import PYTHON, Peer
 from kubewright import Client, Metadata, Unstructured
 from kubewright.kinds.core_v1 import ConfigMap
@@ -48,12 +49,28 @@ async def accounts(server: Chosen, client: Client, tmp_path: Path) -> AsyncItera
 
 
 @pytest.fixture(scope="session")
-def programs() -> GoPrograms:
-    """The programs of controller-runtime, built if need be."""
+def go(request: pytest.FixtureRequest) -> None:
+    """That there is Go, and a server for what is built with it."""
+    if request.config.getoption("--server") not in ("http", "real"):
+        pytest.skip("peers need a server that listens")
     if shutil.which("go") is None:
         pytest.skip("controller-runtime needs Go, which is not installed")
+
+
+@pytest.fixture(scope="session")
+def programs(go: None) -> GoPrograms:
+    """The programs of controller-runtime, built if need be, which takes minutes."""
     try:
         return GoPrograms()
+    except Unfetched as error:
+        pytest.skip(str(error))
+
+
+@pytest.fixture(scope="session")
+def suites(go: None) -> GoSuites:
+    """The tests that controller-runtime has of itself, built if need be, which takes minutes."""
+    try:
+        return GoSuites()
     except Unfetched as error:
         pytest.skip(str(error))
 

@@ -11,9 +11,9 @@ import yaml
 
 from tools.built import built, run
 
-__all__ = ["GoPrograms", "Unfetched"]
+__all__ = ["MODULE", "GoPrograms", "Unfetched"]
 
-_MODULE = Path(__file__).parent / "controller_runtime"
+MODULE = Path(__file__).parent / "controller_runtime"
 _CHAOS_POD = "sigs.k8s.io/controller-runtime/examples/crd/pkg"
 _FLAGS = ("-mod=readonly", "-trimpath", "-ldflags", "-s -w")
 
@@ -60,7 +60,7 @@ class GoPrograms:
 
 
 def _sources() -> list[Path]:
-    return [Path(__file__), *sorted(path for path in _MODULE.rglob("*") if path.is_file())]
+    return [Path(__file__), *sorted(path for path in MODULE.rglob("*") if path.is_file())]
 
 
 def _build(folder: Path) -> None:
@@ -69,7 +69,7 @@ def _build(folder: Path) -> None:
     try:
         _go(["go", "mod", "download"])
     except CalledProcessError as error:
-        raise Unfetched(f"the modules of {_MODULE.name}/go.mod cannot be fetched: {error}") from error
+        raise Unfetched(f"the modules of {MODULE.name}/go.mod cannot be fetched: {error}") from error
     # The examples are tools of the module. With cgo a C compiler would be needed.
     _go(["go", "build", *_FLAGS, "-o", f"{programs}/", "tool", "./operator"])
     _go(["go", "test", "-c", "-vet=off", *_FLAGS, "-o", programs / "environment.test", "./environment"])
@@ -90,4 +90,4 @@ def _name_version(file: Path) -> None:
 
 
 def _go(command: list[str | Path]) -> None:
-    run(command, _MODULE, CGO_ENABLED="0", GOWORK="off")
+    run(command, MODULE, CGO_ENABLED="0", GOWORK="off")

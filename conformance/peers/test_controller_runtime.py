@@ -18,12 +18,15 @@ from conformance.peers.account import Account, Accounts
 from conformance.peers.defined import define
 from conformance.peers.go_programs import GoPrograms
 from conformance.peers.logged import Logged, logged
-from kubewright import Client, Metadata, Unstructured
+from kubewright import Client, MergePatch, Metadata, Unstructured
 from kubewright.errors import AlreadyExists
 from kubewright.kinds.apiextensions_v1 import CustomResourceDefinition
 from kubewright.kinds.apps_v1 import ReplicaSet
 from kubewright.kinds.core_v1 import ConfigMap, Namespace, Pod, Secret
 from kubewright_apiserver.access import Authority
+
+# Two at a time would want the same ports.
+pytestmark = pytest.mark.xdist_group("controller-runtime")
 
 # Where the examples listen, which cannot be changed: metrics, and webhooks.
 _METRICS, _WEBHOOKS = 8080, 9443
@@ -157,6 +160,9 @@ async def test_crd_makes_and_replaces_pods_of_chaos_pods(
         pod = await client.wait_until(Pod, "a", lambda _: True)
         chaos = await client.wait_until(ChaosPod, "a", lambda found: "nextStop" in found["spec"])
         assert example.told("unable to") is None
+
+        await client.patch(ChaosPod, MergePatch({"spec": {"nextStop": "2020-01-01T00:00:00Z"}}), name="a")
+        await client.wait_until(Pod, "a", lambda found: found.metadata.uid != pod.metadata.uid)
 
     (owner,) = pod.metadata.owner_references
     assert (owner.kind, owner.name, owner.uid, owner.controller) == ("ChaosPod", "a", made.metadata.uid, True)

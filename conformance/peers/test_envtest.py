@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from conformance.peers.go_programs import GoPrograms
+from conformance.peers.go_suites import SUITES, GoSuites
 from conformance.peers.logged import logged
 from tests.real import require_binaries
 from tools.built import run
@@ -36,3 +37,19 @@ async def test_envtest_starts_uses_and_stops_the_server(programs: GoPrograms, as
 
     assert code == 0, str(tests)
     assert len([line for line in tests.lines if line.startswith("--- PASS")]) == 6
+
+
+# There are no webhooks yet.
+_SKIPPED = "should reject create request for webhook that rejects all requests"
+
+
+@pytest.mark.parametrize("package", SUITES)
+async def test_controller_runtime_passes_its_own_tests(suites: GoSuites, assets: Path, tmp_path: Path, package: str):
+    program, folder = suites.suite(package)
+    command = (program, "-ginkgo.no-color", "-ginkgo.skip", _SKIPPED, "-test.timeout=10m")
+    known = {"KUBEBUILDER_ASSETS": str(assets), "TMPDIR": str(tmp_path)}
+    async with logged(*command, kubeconfig=None, folder=folder, **known) as tests:
+        code = await tests.code(within=600)
+
+    assert code == 0, str(tests)
+    assert tests.told("SUCCESS!", " 0 Failed ")

@@ -47,7 +47,9 @@ class Operators:
 
 
 @pytest.fixture(scope="session")
-def examples() -> KopfExamples:
+def examples(request: pytest.FixtureRequest) -> KopfExamples:
+    if request.config.getoption("--server") not in ("http", "real"):
+        pytest.skip("peers need a server that listens")
     if not PYTHON.exists():
         pytest.skip("the peers are not installed: `make peers` does it")
     try:
@@ -217,6 +219,39 @@ async def test_indexing_sees_pods(operators: Operators, examples: KopfExamples, 
         await operator.wait_for("('app', 'indexed'): ")
 
     assert status == []
+    assert was_refused(operator) is None
+
+
+async def test_embedded_handles_what_its_own_program_creates(
+    operators: Operators, examples: KopfExamples, tmp_path: Path
+):
+    everything = [rule("get,list,watch,create,patch,delete", "kopfexamples", "kopf.dev"), rule("create", "events")]
+    role = {"kind": "ClusterRole", "metadata": {"name": "everything"}, "rules": everything}
+    await operators.account.grant(role)
+
+    program = examples.program("12-embedded")
+    async with logged(PYTHON, "-u", program, kubeconfig=operators.account.kubeconfig, folder=tmp_path) as embedded:
+        code = await embedded.code()
+
+    assert code == 0, str(embedded)
+    for step in range(3):
+        assert embedded.told(f"Hello, kopf-example-{step}!")
+        assert embedded.told(f"Good bye, kopf-example-{step}!")
+    assert was_refused(embedded) is None
+
+
+async def test_all_at_once_does_all_of_it(operators: Operators, examples: KopfExamples, client: Client):
+    await operators.account.grant(READS_PODS)
+
+    async with operators.start("99-all-at-once") as operator:
+        await create(client, examples)
+        await operator.wait_for("Handler 'create_1' succeeded")
+        await operator.wait_for("Handler 'create_2' failed with an exception and will try again in 60 seconds: Whoops!")
+        await operator.wait_for("Handler 'create_pod' succeeded")
+        await operator.wait_for("This pod is special for us.")
+        await client.delete(KopfExample, NAME)
+        await client.wait_gone(KopfExample, NAME)
+
     assert was_refused(operator) is None
 
 

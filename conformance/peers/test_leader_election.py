@@ -60,7 +60,7 @@ async def test_one_replica_leads_and_the_other_takes_over_when_it_is_killed(repl
             assert second.told("Starting workers") is None
 
             await first.kill()
-            await second.wait_for(_LEADS)
+            await second.wait_for(_LEADS, within=2 * _LEASE.total_seconds())
             after = await client.get(Lease, "counter")
             await count(client, "by-the-second")
 

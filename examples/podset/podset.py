@@ -124,8 +124,8 @@ class PodSets:
         if missing < 0:
             ctx.event("Normal", "ScaledDown", f"deleted {-missing} pods")
         if missing > 0:
-            await self.expectations.create(podset, missing, lambda: ctx.create(pod_of(podset)))
-            ctx.event("Normal", "ScaledUp", f"created {missing} pods")
+            made = await self.expectations.create(podset, missing, lambda: ctx.create(pod_of(podset)))
+            ctx.event("Normal", "ScaledUp", f"created {made} pods")
 
 
 def candidates(podset: PodSet, ctx: Context) -> list[Pod]:

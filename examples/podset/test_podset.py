@@ -29,6 +29,10 @@ def is_ready_with(size: int) -> Callable[[PodSet], bool]:
     return test
 
 
+def nodes_of(found: PodSet) -> list[str]:
+    return found.status.nodes if found.status is not None else []
+
+
 async def settled(client: Client, size: int) -> list[str]:
     found = await client.wait_until(PodSet, "sample", is_ready_with(size), within=timedelta(minutes=10))
     assert found.status is not None
@@ -179,7 +183,7 @@ async def play(client: Client) -> None:
     await client.create(podset(3))
     names = await settled(client, 3)
     await client.delete(Pod, names[0])
-    await client.wait_until(PodSet, "sample", lambda found: names[0] not in found.status.nodes)
+    await client.wait_until(PodSet, "sample", lambda found: names[0] not in nodes_of(found))
     await settled(client, 3)
     await client.set_scale(PodSet, "sample", 1)
     await settled(client, 1)

@@ -25,7 +25,7 @@ async def test_a_podset_is_kept_by_an_operator_on_a_real_cluster(real_control_pl
             await client.create(PodSet(metadata=Metadata(name="cli"), content={"spec": {"size": 2}}))
             found = await client.wait_until(PodSet, "cli", lambda obj: len(obj.get("status", {}).get("nodes", [])) == 2)
 
-            pods = await client.list(Pod, labels="app=cli")
+            pods = await client.list(Pod, labels="apps.jicki.cn/podset=cli")
             assert sorted(pod.name for pod in pods) == sorted(found["status"]["nodes"])
             await client.delete(PodSet, "cli")
         child.send_signal(signal.SIGTERM)

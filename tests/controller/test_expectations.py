@@ -209,6 +209,21 @@ async def test_a_creation_whose_answer_was_lost_stays_awaited(error: Exception, 
 
 
 @virtual_time()
+async def test_no_more_than_a_burst_is_made_or_deleted_at_once() -> None:
+    expectations = Expectations(Site, Pod)
+    calls: list[str] = []
+
+    async def call(child: Pod | None = None) -> None:
+        calls.append("create" if child is None else "delete")
+
+    made = await expectations.create(site(), 10, call, burst=3)
+    deleted = await expectations.delete(site(), [pod(f"p{number}") for number in range(5)], call, burst=2)
+
+    assert (made, deleted) == (3, 2)
+    assert calls == ["create"] * 3 + ["delete"] * 2
+
+
+@virtual_time()
 async def test_of_children_that_are_deleted_only_those_that_went_are_awaited() -> None:
     expectations = Expectations(Site, Pod)
 

@@ -351,3 +351,51 @@ async def test_a_status_is_sent_whole_for_those_who_may_not_patch_it() -> None:
 
         assert found.status is not None
         assert found.status.observed_generation == 1
+
+
+@virtual_time()
+async def test_the_end_of_a_failure_is_told_although_the_condition_is_the_reconciles_own(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level("INFO")
+
+    async def reconcile(obj: Site, ctx: Context) -> None:
+        obj.status = obj.status or SiteStatus()
+        obj.status.set("Ready", True, reason="Serving")
+        if ctx.attempt < 5:
+            raise RuntimeError("boom")
+
+    async with running(operator_of(reconcile)) as cluster:
+        await cluster.client.create(site())
+        await cluster.wait_until(Site, "a", lambda obj: obj.status is not None and obj.status.is_true("Ready"))
+        await elapse(timedelta(seconds=5))
+        events = [event async for event in cluster.client.list(Event)]
+
+    assert [(event.type, event.reason) for event in events] == [
+        ("Warning", "ReconcileFailed"),
+        ("Normal", "Reconciled"),
+    ]
+    assert "reconciles again after it had failed" in caplog.messages
+    assert "reconcile failed: RuntimeError: boom; next try in 1 s" in caplog.messages
+
+
+@virtual_time()
+async def test_a_condition_that_stays_false_keeps_its_time_whatever_the_reconcile_set_before_it_raised() -> None:
+    async def reconcile(obj: Site, ctx: Context) -> None:
+        obj.status = obj.status or SiteStatus()
+        obj.status.set("Ready", True, reason="Serving")
+        raise RuntimeError("boom")
+
+    async with running(operator_of(reconcile)) as cluster:
+        await cluster.client.create(site())
+        first = await cluster.wait_until(Site, "a", lambda obj: obj.status is not None)
+        await elapse(timedelta(minutes=5))
+        last = await cluster.client.get(Site, "a")
+
+    assert first.status is not None
+    assert last.status is not None
+    before, after = first.status.get("Ready"), last.status.get("Ready")
+    assert before is not None
+    assert after is not None
+    assert after.message != before.message
+    assert after.last_transition_time == before.last_transition_time

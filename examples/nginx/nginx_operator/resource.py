@@ -1,4 +1,4 @@
-"""The custom resource: spec and status apart, units in names, optional told from zero, conditions as a keyed list."""
+"""The custom resource: spec and status apart, optional told from zero, conditions as a keyed list, columns, scale."""
 
 from typing import Annotated, Any
 

@@ -15,6 +15,8 @@ from typing import NamedTuple
 
 HERE = Path(__file__).parent
 GO = HERE / "controller_runtime"
+EXAMPLE_FOLDER = HERE.parent.parent
+EXAMPLES = {"podset": "podset/podset.py", "podbugger": "podbugger/podbugger.py", "nginx": "nginx/nginx_operator/*.py"}
 
 
 class Counted(NamedTuple):
@@ -100,7 +102,18 @@ def table() -> str:
     return "\n".join(rows)
 
 
+def examples() -> str:
+    """The examples as they are, with everything that they do; as Markdown."""
+    rows = ["| example | files | lines of code | YAML | concepts |", "|---|---|---|---|---|"]
+    for name, pattern in EXAMPLES.items():
+        files = sorted(EXAMPLE_FOLDER.glob(pattern))
+        concepts = {concept for file in files for concept in python_concepts(file, ("kubewright",))}
+        yaml = sum(text_lines(file) for file in files[0].parent.glob("*.yaml") if file.name != "sample.yaml")
+        rows.append(f"| {name} | {len(files)} | {sum(map(python_lines, files))} | {yaml} | {len(concepts)} |")
+    return "\n".join(rows)
+
+
 if __name__ == "__main__":
-    print(table())
+    print(table(), examples(), sep="\n\n")
     for row in counted():
         print(f"\n{row.framework}: {', '.join(row.concepts)}")

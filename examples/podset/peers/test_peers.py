@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from count import table
+from count import examples, table
 
 from kubewright import Client, Config, MergePatch, Metadata, Unstructured
 from kubewright.kinds.apiextensions_v1 import CustomResourceDefinition
@@ -128,7 +128,10 @@ async def test_a_podset_of_each_framework_is_filled_scaled_repaired_and_deleted(
             await client.wait_gone(Pod, last)
 
 
-def test_the_page_that_compares_them_has_the_numbers_of_the_command() -> None:
+def test_the_page_that_compares_them_has_the_numbers_of_the_command_and_the_code_that_is_run() -> None:
     page = (ROOT / "docs/tutorial/side_by_side.md").read_text()
 
     assert table() in page
+    assert examples() in page
+    for file in ("kubewright_podset.py", "kopf_podset.py", "controller_runtime/main.go"):
+        assert (HERE / file).read_text() in page

@@ -30,8 +30,8 @@ def add_to(commands: Any) -> None:
         "up",
         help="run a cluster",
         description="Run a cluster until Ctrl-C: an API server, the control loops of Kubernetes, and nodes that only "
-        "pretend to run pods. It says when it is ready; kubectl and all else then find it by the kubeconfig. What stands "
-        "after -- are flags of kube-apiserver, such as --secure-port=6443.",
+        "pretend to run pods. It says when it is ready; kubectl and all else then find it by the kubeconfig. What "
+        "stands after -- are flags of kube-apiserver, such as --secure-port=6443.",
         epilog="example: kubewright up --nodes 2 --kubeconfig cluster.yaml --data ./cluster -- --secure-port=6443",
     )
     parser.add_argument("--nodes", metavar="N", type=int, default=1, help="how many nodes it has; 1 by default")

@@ -22,6 +22,7 @@ __all__ = ["Expectations"]
 R = TypeVar("R", bound=Resource)
 
 _LIFETIME: Final = timedelta(minutes=5)
+_BURST: Final = 500
 
 
 class _Awaited:
@@ -85,12 +86,17 @@ class Expectations:
             awaited.deletions.discard(child)
             self._drop_if_met(owner, awaited)
 
-    async def create(self, owner: Resource, count: int, call: Callable[[], Awaitable[object]]) -> int:
+    async def create(
+        self, owner: Resource, count: int, call: Callable[[], Awaitable[object]], *, burst: int = _BURST
+    ) -> int:
         """Make ``count`` children by ``call``, awaited and with a slow start; how many were made.
+
+        At most ``burst`` are made; when these were seen the owner is woken, and makes the rest.
 
         *Raises* the first failure, after what failed and what was not tried was taken back. A creation whose answer
         was lost may have taken effect: it stays awaited, until it is seen or overdue.
         """
+        count = min(count, burst)
         self.expect_creations(owner.key, count)
         in_doubt = 0
 
@@ -112,9 +118,19 @@ class Expectations:
             raise failure
         return made
 
-    async def delete(self, owner: Resource, children: Iterable[R], call: Callable[[R], Awaitable[object]]) -> None:
-        """Delete the children by ``call``, awaited; raises the first failure, after what failed was taken back."""
-        chosen = list(children)
+    async def delete(
+        self,
+        owner: Resource,
+        children: Iterable[R],
+        call: Callable[[R], Awaitable[object]],
+        *,
+        burst: int = _BURST,
+    ) -> int:
+        """Delete the children by ``call``, awaited, at most ``burst`` of them; how many were.
+
+        *Raises* the first failure, after what failed was taken back.
+        """
+        chosen = list(children)[:burst]
         self.expect_deletions(owner.key, [child.key for child in chosen])
 
         async def one(child: R) -> None:
@@ -128,6 +144,7 @@ class Expectations:
         for answer in answers:
             if isinstance(answer, BaseException):
                 raise answer
+        return len(chosen)
 
     def are_met(self, owner: Key) -> bool:
         """Whether everything awaited was seen, or is overdue."""

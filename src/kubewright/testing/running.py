@@ -23,6 +23,7 @@ from kubewright.testing.embedded import embedded_server
 if TYPE_CHECKING:
     from kubewright.controlplane import Loop, SimulatedNode
     from kubewright.controlplane.kubelet import Stage
+    from kubewright.controlplane.kubelet_door import KubeletDoor
     from kubewright_apiserver import ApiServer
 
 __all__ = ["EmbeddedCluster", "embedded_cluster", "running"]
@@ -107,6 +108,7 @@ async def embedded_cluster(
     without: Collection[str] = (),
     instead: Sequence[Loop] = (),
     stages: Sequence[Stage] = (),
+    door: KubeletDoor | None = None,
     seed: int = 0,
     manifests: Sequence[str | Path] = (),
 ) -> AsyncIterator[EmbeddedCluster]:
@@ -119,13 +121,14 @@ async def embedded_cluster(
     ...         await cluster.settle()
     ...         assert len((await cluster.client.list(Pod)).items) == 3
 
-    ``nodes``, ``without``, ``instead`` and ``stages`` are those of ``kubewright.controlplane.control_plane``; logs,
-    exec and port-forward are answered by a ``KubeletDoor``. In virtual time, if the test is.
+    ``nodes``, ``without``, ``instead`` and ``stages`` are those of ``kubewright.controlplane.control_plane``. ``door``
+    answers logs, exec, attach and port-forward; one that simulates commands, if it is not given. All is in virtual
+    time, if the test is.
     """
     from kubewright.controlplane import control_plane
     from kubewright.controlplane.kubelet_door import KubeletDoor
 
-    door = KubeletDoor(stages=stages)
+    door = door or KubeletDoor(stages=stages)
     plane = control_plane(nodes=nodes, without=without, instead=[door.loop(), *instead], stages=stages, ca=_CA)
     plugins = [] if _ACCOUNTS in without else ["ServiceAccount"]
     async with AsyncExitStack() as stack:

@@ -44,6 +44,7 @@ class Filters:
     def __init__(self, applicant: Applicant, houses: Mapping[str, House], labels_of: LabelsOf) -> None:
         self._spec = applicant.spec
         self._tenant = applicant.tenant
+        self._is_choosy = bool(applicant.spec.node_selector) or applicant.spec.affinity is not None
         self._spread = Spread(applicant.tenant, applicant.spec, houses.values(), "DoNotSchedule")
         self._neighbours = Neighbourhood(applicant.tenant, applicant.spec, houses.values(), labels_of)
 
@@ -60,9 +61,9 @@ class Filters:
     def _of_the_node(self, house: House) -> Refusal | None:
         if house.unschedulable and not any(tolerates(toleration, _CORDON) for toleration in self._spec.tolerations):
             return Refusal(("node(s) were unschedulable",))
-        if first_untolerated(house.taints, self._spec.tolerations, _KEEP_AWAY) is not None:
+        if house.taints and first_untolerated(house.taints, self._spec.tolerations, _KEEP_AWAY) is not None:
             return Refusal(("node(s) had untolerated taint(s)",))
-        if not chooses(self._spec, house):
+        if self._is_choosy and not chooses(self._spec, house):
             return Refusal(("node(s) didn't match Pod's node affinity/selector",))
         return None
 
@@ -86,6 +87,9 @@ class Filters:
                 return Refusal((f"{_SPREAD} (missing required label)",))
             if not self._spread.allows(house):
                 return Refusal((_SPREAD,), helps=True)
+        return self._of_its_neighbours(house) if self._neighbours else None
+
+    def _of_its_neighbours(self, house: House) -> Refusal | None:
         if not self._neighbours.has_wanted(house):
             return Refusal(("node(s) didn't match pod affinity rules",))
         if self._neighbours.has_unwanted(house):

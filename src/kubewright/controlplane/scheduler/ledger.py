@@ -125,7 +125,7 @@ class Ledger:
 
     def promised(self, node: str) -> list[Tenant]:
         """Pods for whom others on the node had to make room, and that have not moved in yet."""
-        return [tenant for tenant in self._nominated.values() if tenant.nominated == node]
+        return [tenant for tenant in self._nominated.values() if tenant.nominated == node] if self._nominated else []
 
     def assume(self, tenant: Tenant, node: str) -> None:
         """Count a pod in that is being bound."""

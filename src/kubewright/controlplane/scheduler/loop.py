@@ -1,4 +1,4 @@
-"""The scheduler's loop: one pod at a time, the most important first.
+"""The scheduler's loop: one decision at a time, about the most important pod first.
 
 A pod without a node is filtered against all nodes, the fitting ones are scored, and the best one is bound by the
 ``binding`` subresource. A pod that fits nowhere is told so in its condition ``PodScheduled`` and in an Event, with the
@@ -49,6 +49,8 @@ _ACCOUNT: Final = Impersonation(user="system:kube-scheduler", groups=("system:au
 _LEFT_ALONE: Final = timedelta(minutes=5)
 _AFTER_OTHERS: Final = timedelta(milliseconds=1)
 _LONGEST_NOTE: Final = 1024
+_BINDINGS: Final = 16
+"""How many pods may be on their way to their nodes at once; what is decided about each is decided in one go."""
 
 
 def scheduler_loop(name: str = "default-scheduler") -> Loop:
@@ -71,6 +73,7 @@ def scheduler_loop(name: str = "default-scheduler") -> Loop:
         ],
         reads=[Namespace],
         predicates=[is_no_resync],
+        workers=_BINDINGS,
         acts_as=_ACCOUNT,
         component=name,
         field_manager=_MANAGER,
@@ -142,6 +145,8 @@ class _Scheduler:
         found = preempt(applicant, houses, refusals, lambda changed: self._filters(applicant, changed))
         if isinstance(found, str):
             return await self._fail(applicant, ctx, fit_error(refusals.values(), len(houses), found), "")
+        # Promised at once: others are tried while those who must leave are told so.
+        self.ledger.nominate(applicant.tenant, found.node)
         await self._make_room(applicant, ctx, found)
         return await self._fail(applicant, ctx, fit_error(refusals.values(), len(houses), ""), found.node)
 

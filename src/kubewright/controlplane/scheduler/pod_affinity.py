@@ -28,6 +28,10 @@ class Neighbourhood:
         for house in houses:
             self._count(house)
 
+    def __bool__(self) -> bool:
+        """Whether any node is judged at all."""
+        return bool(self._wanted or self._unwanted or self._shunned)
+
     def _count(self, house: House) -> None:
         for tenant in house.tenants.values() if self._wanted or self._unwanted else ():
             if self._wanted and self._is_wanted(tenant):

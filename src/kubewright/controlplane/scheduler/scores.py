@@ -14,6 +14,7 @@ from kubewright.controlplane.taints import tolerates
 __all__ = ["best"]
 
 _MOST = 100
+_COMPUTE = ("cpu", "memory")
 
 
 def best(applicant: Applicant, fitting: Sequence[House], houses: Mapping[str, House], labels_of: LabelsOf) -> House:
@@ -21,21 +22,27 @@ def best(applicant: Applicant, fitting: Sequence[House], houses: Mapping[str, Ho
     if len(fitting) == 1:
         return fitting[0]
     likes = Spread(applicant.tenant, applicant.spec, houses.values(), "ScheduleAnyway")
+    is_choosy, asks = applicant.spec.affinity is not None, any(applicant.tenant.requests.get(one) for one in _COMPUTE)
     worth = prefers(applicant.tenant, applicant.spec, houses.values(), labels_of)
 
     def neighbours(house: House) -> int:
         return sum(value for (key, place), value in worth.items() if house.labels.get(key) == place)
 
+    # What is the same for all of them is left out: it would only take time.
     parts = [
-        _weighted(3, _reversed(fitting, lambda house: _dislikes(applicant, house))),
-        _weighted(2, _scaled(fitting, lambda house: preference(applicant.spec, house))),
-        _weighted(2, _reversed(fitting, likes.crowd) if likes else [0] * len(fitting)),
-        _weighted(2, _spanned(fitting, neighbours) if worth else [0] * len(fitting)),
+        _weighted(3, _reversed(fitting, lambda house: _dislikes(applicant, house))) if _some_tainted(fitting) else [],
+        _weighted(2, _scaled(fitting, lambda house: preference(applicant.spec, house))) if is_choosy else [],
+        _weighted(2, _reversed(fitting, likes.crowd)) if likes else [],
+        _weighted(2, _spanned(fitting, neighbours)) if worth else [],
         [_least_allocated(applicant, house) for house in fitting],
-        [_balanced(applicant, house) for house in fitting],
+        [_balanced(applicant, house) for house in fitting] if asks else [],
     ]
-    totals = [sum(scores) for scores in zip(*parts, strict=True)]
+    totals = [sum(scores) for scores in zip(*filter(None, parts), strict=True)]
     return min(zip(totals, fitting, strict=True), key=lambda pair: (-pair[0], pair[1].name))[1]
+
+
+def _some_tainted(houses: Sequence[House]) -> bool:
+    return any(house.taints for house in houses)
 
 
 def _weighted(weight: int, scores: list[int]) -> list[int]:
@@ -68,7 +75,7 @@ def _dislikes(applicant: Applicant, house: House) -> int:
 
 def _least_allocated(applicant: Applicant, house: House) -> int:
     scores = []
-    for name in ("cpu", "memory"):
+    for name in _COMPUTE:
         capacity = house.allocatable.get(name, 0)
         if capacity:
             wanted = house.nonzero[name] + applicant.tenant.nonzero[name]
@@ -77,16 +84,14 @@ def _least_allocated(applicant: Applicant, house: House) -> int:
 
 
 def _balanced(applicant: Applicant, house: House) -> int:
-    """How much more evenly CPU and memory are used with the pod; of no account for a pod that asks for nothing."""
+    """How much more evenly CPU and memory are used with the pod."""
     asked = applicant.tenant.requests
-    if not asked.get("cpu") and not asked.get("memory"):
-        return 0
-    with_it = {name: house.used.get(name, 0) + asked.get(name, 0) for name in ("cpu", "memory")}
+    with_it = {name: house.used.get(name, 0) + asked.get(name, 0) for name in _COMPUTE}
     return _MOST // 2 + (_MOST // 2 + _evenness(house, with_it) - _evenness(house, house.used)) // 2
 
 
 def _evenness(house: House, used: Mapping[str, int]) -> int:
-    capacities = {name: house.allocatable.get(name, 0) for name in ("cpu", "memory")}
+    capacities = {name: house.allocatable.get(name, 0) for name in _COMPUTE}
     shares = [min(1.0, used.get(name, 0) / capacity) for name, capacity in capacities.items() if capacity]
     deviation = abs(shares[0] - shares[1]) / 2 if len(shares) == 2 else 0.0
     return int((1 - deviation) * _MOST)
