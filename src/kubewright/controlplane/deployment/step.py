@@ -53,14 +53,16 @@ class Step:
     """
 
     def __init__(self, deployment: Deployment, sets: Sequence[ReplicaSet], ctx: Context) -> None:
-        self.deployment = deployment
-        self.ctx = ctx
-        self.has_written = False
+        self.deployment: Deployment = deployment
+        self.ctx: Context = ctx
+        self.has_written: bool = False
         self.look_again: timedelta | None = None
         ordered = sorted(sets, key=age_of)
         template = deployment.spec.template
-        self.newest = next((found for found in ordered if are_alike(found.spec.template, template)), None)
-        self.old = [found for found in ordered if found is not self.newest]
+        self.newest: ReplicaSet | None = next(
+            (found for found in ordered if are_alike(found.spec.template, template)), None
+        )
+        self.old: list[ReplicaSet] = [found for found in ordered if found is not self.newest]
 
     @property
     def all(self) -> list[ReplicaSet]:
