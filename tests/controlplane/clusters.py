@@ -3,31 +3,14 @@
 from __future__ import annotations
 
 import random
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from typing import Any
 
-from kubewright import Operator
-from kubewright.api import Resource
 from kubewright.client import Client, InProcessTransport, Interceptor
-from kubewright.controlplane import Loop
-from kubewright.operator import Cached, RunningOperator
+from kubewright.controlplane import Loop, operator_of
+from kubewright.operator import RunningOperator
 from kubewright.testing import embedded_server
 from kubewright_apiserver import ApiServer
-
-
-def operator_of(loops: Sequence[Loop]) -> Operator:
-    """The loops as one operator with one cache."""
-    indexes: dict[type[Resource], dict[str, Callable[[Any], Sequence[str]]]] = {}
-    for loop in loops:
-        for kind, functions in loop.indexes.items():
-            indexes.setdefault(kind, {}).update(functions)
-    return Operator(
-        "control-plane",
-        [controller for loop in loops for controller in loop.controllers],
-        background=[background for loop in loops for background in loop.background],
-        cached=[Cached(kind, indexes=functions) for kind, functions in indexes.items()],
-    )
 
 
 def client_of(server: ApiServer, name: str, *, seed: int = 0, interceptors: Sequence[Interceptor] = ()) -> Client:

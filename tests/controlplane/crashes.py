@@ -8,11 +8,11 @@ from datetime import timedelta
 from typing import Literal, TypeAlias, TypeVar
 
 from kubewright.client import Client, InProcessTransport, Request, Response, Send
-from kubewright.controlplane import Loop
+from kubewright.controlplane import Loop, operator_of
 from kubewright.testing import VirtualTime, elapse, embedded_server
 from kubewright.testing.faults import WRITES, Incarnation
 from kubewright_apiserver import ApiServer
-from tests.controlplane.clusters import client_of, operator_of
+from tests.controlplane.clusters import client_of
 
 T = TypeVar("T")
 When: TypeAlias = Literal["before", "after"]
