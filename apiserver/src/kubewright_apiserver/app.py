@@ -141,7 +141,7 @@ class App:
     async def _follow(self, address: Address, reply: Reply) -> None:
         body = orjson.loads(reply.body) if isinstance(reply.body, bytes) else reply.body
         names = [address.name or body.get("metadata", {}).get("name", "")]
-        names += [item["metadata"]["name"] for item in body.get("items", ())]
+        names += [item["metadata"]["name"] for item in body.get("items") or ()]
         for name in filter(None, names):
             await follow_crd(self.engine.store, self.engine.registry, name, self.engine.timestamp())
 

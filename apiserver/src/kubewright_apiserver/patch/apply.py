@@ -26,6 +26,7 @@ _UNOWNED: Final = (
     "name", "namespace", "creationTimestamp", "selfLink", "uid", "clusterName", "generation", "managedFields",
     "resourceVersion",
 )  # fmt: skip
+_NOT_TYPED: Final = "failed to convert new object ({}) to smd typed"
 _UNCONVERTIBLE: Final = (
     "failed to convert {} object ({}) to proper version: "
     "request to convert CR to an invalid group/version: autoscaling/v1"
@@ -116,7 +117,7 @@ def _updated(
     live: dict[str, Any], new: dict[str, Any], managers: Managers, *, endpoint: Endpoint, manager: str, now: str
 ) -> Managers:
     if not endpoint.is_builtin:
-        _check(endpoint, new, "failed to convert new object ({}) to smd typed", allow_duplicates=True)
+        _check(endpoint, new, _NOT_TYPED, allow_duplicates=True)
         _check(endpoint, live, "failed to convert live object ({}) to smd typed", allow_duplicates=True)
     ownership = Ownership(endpoint, managers)
     ownership.update(live, new, _SELF)
@@ -160,15 +161,23 @@ class _Applying:
             managers.times[self._identity] = self._now
         return merged, managers
 
+    def _owned_by_nobody(self) -> Managers:
+        try:
+            return _updated(
+                self._endpoint.new(), self.base, Managers(),
+                endpoint=self._endpoint, manager=_BEFORE_FIRST_APPLY, now=self._now,
+            )  # fmt: skip
+        except ValueError:
+            # Built-in kinds are not checked before, because nearly all of them are right.
+            _check(self._endpoint, self.base, _NOT_TYPED, allow_duplicates=True)
+            raise
+
     def _found(self) -> Managers:
         """The managers of an object that nobody tracked so far: one that owns all that is there."""
         try:
             if self._endpoint.is_custom_scale:
                 raise TypedError(_UNCONVERTIBLE.format("live", "/; autoscaling/v1, Kind=Scale"))
-            return _updated(
-                self._endpoint.new(), self.base, Managers(),
-                endpoint=self._endpoint, manager=_BEFORE_FIRST_APPLY, now=self._now,
-            )  # fmt: skip
+            return self._owned_by_nobody()
         except TypedError as error:
             raise TypedError(f"failed to create manager for existing fields: {error}") from error
 

@@ -7,13 +7,13 @@ from typing import Any
 
 from kubewright_apiserver.body import Body
 from kubewright_apiserver.golang import go_quoted
-from kubewright_apiserver.patch import Versions
+from kubewright_apiserver.patch import Versions, sorted_json
 from kubewright_apiserver.registry.behaviour import Behaviour, Request
 from kubewright_apiserver.registry.custom import CustomVersion, custom_version
 from kubewright_apiserver.registry.served import Served
 from kubewright_apiserver.schema.decoding import Decoded, decode_custom, refuse, refuse_strictly
 from kubewright_apiserver.schema.embedded import CoercionError
-from kubewright_apiserver.schema.identity import Identity
+from kubewright_apiserver.schema.identity import Identity, identity_in
 from kubewright_apiserver.schema.mismatch import Undecodable
 from kubewright_apiserver.schema.node import Node
 from kubewright_apiserver.schema.numbers import same, written_numbers
@@ -63,6 +63,8 @@ class CustomBehaviour(Behaviour):
 
     def decode_patched(self, document: dict[str, Any], request: Request, is_strategic: bool = False) -> Decoded:
         """The object that a patch made, and what strict clients want to hear of it."""
+        if not identity_in(document).kind:
+            raise Undecodable(f"Object 'Kind' is missing in '{sorted_json(document)}'")
         obj, unknown = self._shaped(document)
         return Decoded(obj, unknown)
 
