@@ -57,7 +57,10 @@ async def reconcile(nginx: NginxOperator, ctx: Context) -> None:
     status.ready_replicas = found.ready_replicas or 0
     status.image = intent.spec.template.spec.containers[0].image or ""
     status.set("Ready", True, reason="Reconciled", message="the operand is told what to be")
-    ready, message = is_current and status.ready_replicas >= wanted, f"{status.ready_replicas} of {wanted} pods are ready"
+    ready, message = (
+        is_current and status.ready_replicas >= wanted,
+        f"{status.ready_replicas} of {wanted} pods are ready",
+    )
     was_ready = status.is_true("OperandReady")
     if status.set("OperandReady", ready, reason="Serving" if ready else "NotServing", message=message):
         reason = "OperandReady" if ready else "OperandNotReady"
