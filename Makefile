@@ -56,7 +56,7 @@ conformance: .venv/ready-test real ## the suite on a real kube-apiserver, and on
 peers: .venv/ready-test .venv-peers/ready real ## operators and clients of others on both servers, under RBAC (Go: controller-runtime)
 	@$(BIN)/pytest -q conformance/peers --server http
 	@$(BIN)/pytest -q conformance/peers --server real
-	@KUBEWRIGHT_PEERS=1 $(BIN)/pytest -q examples/podset/peers
+	@KUBEWRIGHT_PEERS=1 $(BIN)/pytest -q examples/podset/peers examples/podbugger/peers examples/nginx/peers
 
 soak: .venv/ready-test ## long: servers killed under load, started on many objects, fuzzed
 	@$(BIN)/python -m soak.kills --kills 500

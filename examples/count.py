@@ -1,7 +1,8 @@
-"""Counts the same PodSet in three frameworks: ``python examples/podset/peers/count.py`` prints the table of the docs.
+"""Counts the same operators in three frameworks: ``python examples/count.py`` prints the tables of the docs.
 
 *Lines* are those that say something: no blank ones, no comments, no docstrings. *Concepts* are the different names of
-the framework and its client that the code uses, each once; of Go also the different markers in comments.
+the framework, its client and what they are used with (``msgspec``, ``yaml``), each once; of Go also the different
+markers in comments.
 """
 
 from __future__ import annotations
@@ -14,14 +15,16 @@ from pathlib import Path
 from typing import NamedTuple
 
 HERE = Path(__file__).parent
-GO = HERE / "controller_runtime"
-EXAMPLE_FOLDER = HERE.parent.parent
+OURS, KOPF = ("kubewright", "msgspec"), ("kopf", "kubernetes", "yaml")
+OPERANDS = {"nginx": ["nginx/nginx_operator/deployment.yaml"]}
+"""YAML that an operator has in every framework."""
 EXAMPLES = {"podset": "podset/podset.py", "podbugger": "podbugger/podbugger.py", "nginx": "nginx/nginx_operator/*.py"}
 
 
 class Counted(NamedTuple):
     """One row of the table."""
 
+    example: str
     framework: str
     code: int
     by_hand: int
@@ -45,9 +48,9 @@ def python_lines(file: Path) -> int:
 
 
 def go_lines(file: Path) -> int:
-    """Lines that are neither blank nor a comment; markers count, since they say something."""
+    """Lines that are neither blank nor a comment; markers and directives count, since they say something."""
     lines = [line.strip() for line in file.read_text().splitlines()]
-    return sum(bool(line) and (not line.startswith("//") or line.startswith("// +")) for line in lines)
+    return sum(bool(line) and (not line.startswith("//") or line.startswith(("// +", "//go:"))) for line in lines)
 
 
 def text_lines(file: Path) -> int:
@@ -77,28 +80,32 @@ def go_concepts(files: list[Path]) -> list[str]:
         names = [name or path.rsplit("/", 1)[-1] for name, path in imports if "." in path.split("/")[0]]
         for name in names:
             found.update(re.findall(rf"\b{name}\.[A-Z]\w*", text))
-        found.update(re.findall(r"^// (\+[\w:]+)", text, re.MULTILINE))
+        found.update(re.findall(r"^\s*// (\+[\w:]+)", text, re.MULTILINE))
     return sorted(found)
 
 
-def counted() -> list[Counted]:
-    """All rows."""
-    kopf, ours = HERE / "kopf_podset.py", HERE / "kubewright_podset.py"
-    written = [GO / "main.go", GO / "types.go"]
-    yaml = text_lines(HERE / "crd.yaml")
-    generated = text_lines(GO / "zz_generated.deepcopy.go")
+def counted(example: str) -> list[Counted]:
+    """The rows of one operator."""
+    peers = HERE / example / "peers"
+    kopf, ours, go = peers / f"kopf_{example}.py", peers / f"kubewright_{example}.py", peers / "controller_runtime"
+    written = [go / "main.go", go / "types.go"]
+    operand = sum(text_lines(HERE / file) for file in OPERANDS.get(example, []))
+    by_hand = text_lines(peers / "crd.yaml") + operand
+    generated = text_lines(go / "zz_generated.deepcopy.go")
+    go_code = sum(map(go_lines, written))
     return [
-        Counted("kubewright", python_lines(ours), 0, 0, python_concepts(ours, ("kubewright",))),
-        Counted("kopf", python_lines(kopf), yaml, 0, python_concepts(kopf, ("kopf", "kubernetes"))),
-        Counted("controller-runtime", sum(map(go_lines, written)), 0, generated, go_concepts(written)),
+        Counted(example, "kubewright", python_lines(ours), operand, 0, python_concepts(ours, OURS)),
+        Counted(example, "kopf", python_lines(kopf), by_hand, 0, python_concepts(kopf, KOPF)),
+        Counted(example, "controller-runtime", go_code, operand, generated, go_concepts(written)),
     ]
 
 
 def table() -> str:
-    """The rows, as Markdown."""
-    rows = ["| | lines of code | YAML by hand | generated and kept | concepts |", "|---|---|---|---|---|"]
-    for row in counted():
-        rows.append(f"| {row.framework} | {row.code} | {row.by_hand} | {row.generated} | {len(row.concepts)} |")
+    """The rows of all operators, as Markdown."""
+    rows = ["| | | lines of code | YAML by hand | generated and kept | concepts |", "|---|---|---|---|---|---|"]
+    for row in (row for example in EXAMPLES for row in counted(example)):
+        numbers = f"{row.code} | {row.by_hand} | {row.generated} | {len(row.concepts)}"
+        rows.append(f"| {row.example} | {row.framework} | {numbers} |")
     return "\n".join(rows)
 
 
@@ -106,8 +113,8 @@ def examples() -> str:
     """The examples as they are, with everything that they do; as Markdown."""
     rows = ["| example | files | lines of code | YAML | concepts |", "|---|---|---|---|---|"]
     for name, pattern in EXAMPLES.items():
-        files = sorted(EXAMPLE_FOLDER.glob(pattern))
-        concepts = {concept for file in files for concept in python_concepts(file, ("kubewright",))}
+        files = sorted(HERE.glob(pattern))
+        concepts = {concept for file in files for concept in python_concepts(file, OURS)}
         yaml = sum(text_lines(file) for file in files[0].parent.glob("*.yaml") if file.name != "sample.yaml")
         rows.append(f"| {name} | {len(files)} | {sum(map(python_lines, files))} | {yaml} | {len(concepts)} |")
     return "\n".join(rows)
@@ -115,5 +122,5 @@ def examples() -> str:
 
 if __name__ == "__main__":
     print(table(), examples(), sep="\n\n")
-    for row in counted():
-        print(f"\n{row.framework}: {', '.join(row.concepts)}")
+    for row in (row for example in EXAMPLES for row in counted(example)):
+        print(f"\n{row.example}, {row.framework}: {', '.join(row.concepts)}")

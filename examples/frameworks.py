@@ -30,16 +30,12 @@ def kubewright(example: str) -> list[str]:
 
 def kopf(example: str) -> list[str]:
     """In its own environment."""
-    _asked_for_peers()
     python = str(ROOT / ".venv-peers/bin/python")
     return [python, "-m", "kopf", "run", "--standalone", "--all-namespaces", f"kopf_{example}.py"]
 
 
 def controller_runtime(example: str) -> list[str]:
     """Built from Go, and kept."""
-    _asked_for_peers()
-    if shutil.which("go") is None:
-        pytest.skip("there is no Go")
     sys.path.insert(0, str(ROOT))
     from tools.built import built, run
 
@@ -53,7 +49,14 @@ def controller_runtime(example: str) -> list[str]:
     return [str(built(example, sources, build) / "program")]
 
 
-FRAMEWORKS: list[Framework] = [kubewright, kopf, controller_runtime]
+_ASKED = pytest.mark.skipif(not os.environ.get("KUBEWRIGHT_PEERS"), reason="peers run under `make peers`")
+_GO = pytest.mark.skipif(shutil.which("go") is None, reason="there is no Go")
+FRAMEWORKS = [
+    pytest.param(kubewright, id="kubewright"),
+    pytest.param(kopf, id="kopf", marks=_ASKED),
+    pytest.param(controller_runtime, id="controller_runtime", marks=[_ASKED, _GO]),
+]
+"""Values of a test's parameter ``framework``."""
 
 
 @contextmanager
@@ -81,8 +84,3 @@ def cluster(crd: Path, folder: Path) -> Iterator[Path]:
         wait = f"timeout 60 bash -c 'until grep -q \"is ready\" {log}; do sleep 0.1; done'"
         subprocess.run(["bash", "-c", wait], check=True)
         yield file
-
-
-def _asked_for_peers() -> None:
-    if not os.environ.get("KUBEWRIGHT_PEERS"):
-        pytest.skip("peers run under `make peers`")

@@ -1,9 +1,10 @@
 """The least NginxOperator, in kopf; the CRD is in ``crd.yaml``, written by hand, the operand as ours.
 
 Left out of what ``examples/nginx`` has: progress and revisions, metrics of the operand, what is said when there is no
-NginxOperator, Events other than the operand's health, ``forceRedeploy`` of other types than text, the scale subresource,
-columns, packaging, permissions; a retry when the Deployment cannot be repaired (kopf calls a handler of events once). The
-operand is sent each time, and the server finds that nothing changed; its file is not checked against a schema.
+NginxOperator, Events other than the operand's health, ``forceRedeploy`` of other types than text, the scale
+subresource, columns, packaging, permissions; a retry when a Deployment cannot be repaired (kopf calls a handler of
+events once). The operand is sent each time, and the server finds that nothing changed; its file is not checked against
+a schema.
 """
 
 import os
@@ -57,7 +58,7 @@ def applied(namespace: str, intent: dict[str, Any]) -> Any:
 
 def condition(nginx: dict[str, Any], type: str, is_true: bool, reason: str, message: str) -> dict[str, Any]:
     found = nginx.get("status", {}).get("conditions", [])
-    before = next((condition for condition in found if condition["type"] == type), {})
+    before: dict[str, Any] = next((condition for condition in found if condition["type"] == type), {})
     status, now = "True" if is_true else "False", datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     return {
         "type": type,
@@ -114,12 +115,11 @@ def keep(namespace: str, name: str) -> None:
     with LOCKS[namespace, name]:
         try:
             nginx = custom.get_namespaced_custom_object(GROUP, VERSION, namespace, PLURAL, name)
+            if "deletionTimestamp" not in nginx["metadata"]:
+                reconcile(nginx)
         except kubernetes.client.ApiException as error:
-            if error.status == 404:
-                return
-            raise
-        if "deletionTimestamp" not in nginx["metadata"]:
-            reconcile(nginx)
+            if error.status != 404:
+                raise
 
 
 @kopf.on.resume(GROUP, VERSION, PLURAL)

@@ -1,8 +1,8 @@
 """The least NginxOperator, in kubewright; the operand is in ``deployment.yaml`` of the package beside this folder.
 
 Left out of what ``examples/nginx`` has: progress and revisions, metrics of the operand, what is said when there is no
-NginxOperator, Events other than the operand's health, ``forceRedeploy`` of other types than text, the scale subresource,
-columns, packaging.
+NginxOperator, Events other than the operand's health, ``forceRedeploy`` of other types than text, the scale
+subresource, columns, packaging.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""The same NginxOperator in three frameworks does the same; kopf's and controller-runtime's only under ``make peers``."""
+"""The same NginxOperator in three frameworks does the same; the peers' only under ``make peers``."""
 
 from __future__ import annotations
 
@@ -122,6 +122,25 @@ async def test_an_operator_of_each_framework_rolls_the_operand_to_its_own_image_
             await serving(client, 1)
 
             assert image_of(await client.get(Deployment, "instance")) == "nginx:1.27"
+
+
+@pytest.mark.parametrize("framework", FRAMEWORKS)
+async def test_an_operand_that_the_server_refuses_is_told_in_ready_by_each_framework(
+    framework: Framework, kubeconfig: Path, tmp_path: Path
+) -> None:
+    too_long_for_a_label = "a" * 64
+    async with Client(Config.from_kubeconfig(kubeconfig)) as client:
+        with beside(framework("nginx"), HERE, tmp_path / "operator.log", KUBECONFIG=str(kubeconfig)):
+            await installed(client)
+            spec = {"port": 80, "replicas": 1}
+            await client.create(NginxOperator(metadata=Metadata(name=too_long_for_a_label), content={"spec": spec}))
+
+            found = await client.wait_until(
+                NginxOperator, too_long_for_a_label, lambda found: "Ready" in conditions(found), within=MINUTE
+            )
+
+            assert conditions(found)["Ready"]["status"] == "False"
+            assert "63 " in conditions(found)["Ready"]["message"]
 
 
 def test_the_operand_that_go_embeds_is_the_one_of_the_package() -> None:

@@ -1,11 +1,12 @@
 """The least PodBuggerTool, in kopf; the CRD is in ``crd.yaml``, written by hand.
 
-Left out of what ``examples/podbugger`` has: selectors with ``matchExpressions``; the condition ``Ready`` and refusals in
-the status; a retry when a pod that came or changed after the tool is refused (kopf calls a handler of events once); an
-Event when a pod is equipped, and refusals told once only; names that are too long or have a dot; a pod replaced by its
-namesake; columns; permissions.
+Left out of what ``examples/podbugger`` has: selectors with ``matchExpressions``; the condition ``Ready`` and refusals
+in the status; a retry when a pod that came or changed after the tool is refused (kopf calls a handler of events once);
+an Event when a pod is equipped, and refusals told once only; names that are too long or have a dot; a pod replaced by
+its namesake; columns; permissions.
 """
 
+import asyncio
 import threading
 from collections import defaultdict
 from typing import Any
@@ -48,33 +49,33 @@ def equip(pod: Any, tool: dict[str, Any]) -> bool:
     return True
 
 
-def keep(namespace: str, name: str) -> None:
-    """Handlers of one tool run at the same time, in threads: only one of them may count."""
+def keep(namespace: str, name: str) -> int:
+    """How many pods are not equipped. Handlers of one tool run at the same time, in threads: only one may count."""
     custom = kubernetes.client.CustomObjectsApi()
     with LOCKS[namespace, name]:
         try:
             tool = custom.get_namespaced_custom_object(GROUP, VERSION, namespace, PLURAL, name)
         except kubernetes.client.ApiException as error:
             if error.status == 404:
-                return
+                return 0
             raise
         if "deletionTimestamp" in tool["metadata"]:
-            return
+            return 0
         pods = living_pods(namespace, tool["spec"]["selector"]["matchLabels"])
         equipped = sum([equip(pod, tool) for pod in pods])
         found, status = tool.get("status", {}), {"matchingPods": len(pods), "equippedPods": equipped}
         if any(found.get(key) != value for key, value in status.items()):
             body = {"status": status}
             custom.patch_namespaced_custom_object_status(GROUP, VERSION, namespace, PLURAL, name, body)
-    if equipped < len(pods):
-        raise kopf.TemporaryError(f"{len(pods) - equipped} of {len(pods)} pods are not equipped")
+        return len(pods) - equipped
 
 
 @kopf.on.resume(GROUP, VERSION, PLURAL)
 @kopf.on.create(GROUP, VERSION, PLURAL)
 @kopf.on.update(GROUP, VERSION, PLURAL, field="spec")
 def tool_changed(namespace: str, name: str, **_: Any) -> None:
-    keep(namespace, name)
+    if refused := keep(namespace, name):
+        raise kopf.TemporaryError(f"{refused} pods are not equipped")
 
 
 @kopf.index(GROUP, VERSION, PLURAL)
@@ -83,9 +84,10 @@ def tools(namespace: str, name: str, spec: kopf.Spec, **_: Any) -> dict[str, tup
 
 
 @kopf.on.event("", "v1", "pods")
-def pod_changed(
+async def pod_changed(
     namespace: str, labels: dict[str, str], tools: kopf.Index[str, tuple[str, dict[str, str]]], **_: Any
 ) -> None:
-    for name, wanted in tools.get(namespace, []):
-        if wanted.items() <= labels.items():
-            keep(namespace, name)
+    """Not in a thread, where an index may change while it is read."""
+    names = [name for name, wanted in tools.get(namespace, []) if wanted.items() <= labels.items()]
+    for name in names:
+        await asyncio.to_thread(keep, namespace, name)

@@ -1,4 +1,4 @@
-"""The same PodBuggerTool in three frameworks does the same; kopf's and controller-runtime's only under ``make peers``."""
+"""The same PodBuggerTool in three frameworks does the same; the peers' only under ``make peers``."""
 
 from __future__ import annotations
 
@@ -83,7 +83,9 @@ async def test_a_tool_of_each_framework_equips_older_and_newer_pods_once_and_tel
             await counts(client, "net", 3, 3)
             await client.create(tool("refused", " busybox", debug="yes"))
             await counts(client, "refused", 3, 0)
+            await client.create(pod("last", debug="yes"))
 
+            assert await containers(client, "last", 2) == ["bugger-net", "bugger-shell"]
             async for event in client.watch(Event):
                 if event.type != "BOOKMARK" and event.object.reason == "Refused":
                     assert event.object.regarding.name == "refused"

@@ -1,4 +1,4 @@
-"""The same PodSet in three frameworks does the same; kopf's and controller-runtime's only under ``make peers``."""
+"""The same PodSet in three frameworks does the same; the peers' only under ``make peers``."""
 
 from __future__ import annotations
 

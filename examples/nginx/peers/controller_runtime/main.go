@@ -96,6 +96,7 @@ func (r *reconciler) tell(nginx *NginxOperator, deployment *appsv1ac.DeploymentA
 	meta.SetStatusCondition(&status.Conditions, condition)
 }
 
+// The cache may be behind: then the status is refused as a conflict, all is tried again, and an Event is told twice.
 func (r *reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	var nginx NginxOperator
 	if err := r.Get(ctx, request.NamespacedName, &nginx); err != nil {

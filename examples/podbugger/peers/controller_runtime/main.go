@@ -57,6 +57,7 @@ func (r *reconciler) equip(ctx context.Context, tool *PodBuggerTool, pod *corev1
 	return client.IgnoreNotFound(r.SubResource("ephemeralcontainers").Patch(ctx, pod, patch))
 }
 
+// The cache may be behind: then the status is refused as a conflict, and all is tried again.
 func (r *reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	var tool PodBuggerTool
 	if err := r.Get(ctx, request.NamespacedName, &tool); err != nil {
