@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from kubewright.controller.log import ContextLogger, logging_for
+from kubewright.controller.log import ContextLogger, LoggingFor
 from kubewright.operator.logs import set_up_logs
 
 FIELDS = {"controller": "site", "kind": "Site", "namespace": "default", "name": "a", "reconcile_id": "site-1"}
@@ -32,7 +32,7 @@ def log() -> Iterator[logging.Logger]:
 def test_json_says_which_object_a_record_is_about(stream: io.StringIO, log: logging.Logger) -> None:
     set_up_logs("json", "info", stream)
 
-    with logging_for(FIELDS):
+    with LoggingFor(FIELDS):
         log.info("hello %s", "world", extra={"count": 3})
 
     line = json.loads(stream.getvalue())

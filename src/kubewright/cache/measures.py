@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from kubewright.api import ApiResource, now
+from datetime import datetime
+
+from kubewright.api import ApiResource
 from kubewright.metrics import CounterChild, GaugeChild, Registry
 
 __all__ = ["Measures", "resource_name"]
@@ -54,9 +56,9 @@ class Measures:
             "kubewright_cache_handler_errors_total", "Handlers and index functions that raised.", label
         ).labels(name)
 
-    def heard(self) -> None:
+    def heard(self, moment: datetime) -> None:
         """The server has sent something."""
-        self._last_event.set(now().timestamp())
+        self._last_event.set(moment.timestamp())
 
     def failed(self, reason: str) -> None:
         """A watch broke, or was refused."""

@@ -194,8 +194,9 @@ class Reflector(Generic[R]):
             raise HistoryLost(f"the server is at revision {page.metadata.resource_version}, and was at {known}")
 
     def _heard(self) -> None:
-        self._measures.heard()
-        self.health.last_event_at = now()
+        moment = now()
+        self._measures.heard(moment)
+        self.health.last_event_at = moment
         if self.health.watching:
             return
         self.health.watching = True

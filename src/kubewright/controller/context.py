@@ -27,6 +27,9 @@ R = TypeVar("R", bound=Resource)
 T = TypeVar("T")
 
 
+_reconcile_log = logging.getLogger("kubewright.reconcile")
+
+
 class NamespacedCache:
     """The operator's cache, looking into the object's namespace unless another is named."""
 
@@ -103,7 +106,7 @@ class Context:
         """Why this reconcile was called: the changes, timers and retries that queued its key."""
         self.attempt: int = attempt
         """How many reconciles of this key have failed in a row before this one."""
-        self.log: ContextLogger = ContextLogger(logging.getLogger("kubewright.reconcile"), current_fields())
+        self.log: ContextLogger = ContextLogger(_reconcile_log, current_fields())
         """A logger whose records say which object they are about."""
 
     @property

@@ -10,7 +10,7 @@ from typing import Any
 
 from kubewright.api import Key, Resource
 from kubewright.controller.context import Context
-from kubewright.controller.log import logging_for
+from kubewright.controller.log import LoggingFor
 from kubewright.queue import Backoff
 
 __all__ = ["Daemon", "Daemons"]
@@ -78,7 +78,7 @@ class Daemons:
         failures = 0
         if before:
             await asyncio.wait(before)
-        with logging_for(fields):
+        with LoggingFor(fields):
             while True:
                 try:
                     await function(obj, context())

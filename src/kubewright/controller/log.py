@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping, MutableMapping
-from contextlib import contextmanager
+from collections.abc import Mapping, MutableMapping
 from contextvars import ContextVar
 from typing import Any, Final
 
-__all__ = ["NO_FIELDS", "ContextLogger", "current_fields", "logging_for"]
+__all__ = ["NO_FIELDS", "ContextLogger", "LoggingFor", "current_fields"]
 
 NO_FIELDS: Final[Mapping[str, str]] = {}
 
@@ -20,14 +19,19 @@ def current_fields() -> Mapping[str, str]:
     return _fields.get()
 
 
-@contextmanager
-def logging_for(fields: Mapping[str, str]) -> Iterator[None]:
+class LoggingFor:
     """Inside the block, and in tasks started there, ``current_fields`` gives ``fields``."""
-    token = _fields.set(fields)
-    try:
-        yield
-    finally:
-        _fields.reset(token)
+
+    __slots__ = ("_fields", "_token")
+
+    def __init__(self, fields: Mapping[str, str]) -> None:
+        self._fields = fields
+
+    def __enter__(self) -> None:
+        self._token = _fields.set(self._fields)
+
+    def __exit__(self, *_: object) -> None:
+        _fields.reset(self._token)
 
 
 class ContextLogger(logging.LoggerAdapter[logging.Logger]):

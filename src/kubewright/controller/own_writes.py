@@ -5,8 +5,6 @@ Which reconcile writes is told by a context variable: tasks that it starts write
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, Final
 
@@ -16,7 +14,7 @@ from kubewright.api import ApiResource, Key
 from kubewright.cache import Change
 from kubewright.client import Request, Response, Send
 
-__all__ = ["OwnWrites", "note_own_write", "tokens_of", "write_for_nobody", "writing_for"]
+__all__ = ["OwnWrites", "WritingFor", "note_own_write", "tokens_of", "write_for_nobody"]
 
 _WRITES: Final = frozenset({"create", "update", "patch", "apply", "delete"})
 
@@ -95,14 +93,19 @@ def tokens_of(change: Change[Any]) -> tuple[str, ...]:
 _current: ContextVar[OwnWrites | None] = ContextVar("kubewright_own_writes", default=None)
 
 
-@contextmanager
-def writing_for(writes: OwnWrites) -> Iterator[None]:
+class WritingFor:
     """Inside the block, and in tasks started there, writes are noted in ``writes``."""
-    token = _current.set(writes)
-    try:
-        yield
-    finally:
-        _current.reset(token)
+
+    __slots__ = ("_token", "_writes")
+
+    def __init__(self, writes: OwnWrites) -> None:
+        self._writes = writes
+
+    def __enter__(self) -> None:
+        self._token = _current.set(self._writes)
+
+    def __exit__(self, *_: object) -> None:
+        _current.reset(self._token)
 
 
 def write_for_nobody() -> None:

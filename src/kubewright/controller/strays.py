@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from contextvars import Context, ContextVar, copy_context
 from typing import Any
 
 from kubewright.client import Request, Response, Send
 
-__all__ = ["cancelling_strays", "noting_strays", "outside_round", "send_outside_round"]
+__all__ = ["CancellingStrays", "noting_strays", "outside_round", "send_outside_round"]
 
 _log = logging.getLogger("kubewright.controller")
 
@@ -57,16 +57,20 @@ def noting_strays() -> Iterator[None]:
             loop.set_task_factory(factory.before)
 
 
-@asynccontextmanager
-async def cancelling_strays() -> AsyncIterator[None]:
+class CancellingStrays:
     """Cancel, at the end of the block, the tasks that were started in it and still run."""
-    started: list[asyncio.Future[Any]] = []
-    token = _round.set(started)
-    try:
-        yield
-    finally:
-        _round.reset(token)
-        strays = [task for task in started if not task.done()]
+
+    __slots__ = ("_started", "_token")
+
+    def __init__(self) -> None:
+        self._started: list[asyncio.Future[Any]] = []
+
+    async def __aenter__(self) -> None:
+        self._token = _round.set(self._started)
+
+    async def __aexit__(self, *_: object) -> None:
+        _round.reset(self._token)
+        strays = [task for task in self._started if not task.done()]
         for task in strays:
             name = task.get_name() if isinstance(task, asyncio.Task) else repr(task)
             _log.warning("%s was still running at the end of its reconcile and is cancelled; see ctx.background", name)

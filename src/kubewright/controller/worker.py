@@ -16,13 +16,14 @@ from kubewright.api import Key, Resource, base_of, decode
 from kubewright.controller.context import Context
 from kubewright.controller.controller import Controller
 from kubewright.controller.finalizer import has_finalizer, with_finalizer, without_finalizer
-from kubewright.controller.log import logging_for
+from kubewright.controller.log import LoggingFor
 from kubewright.controller.measures import Measures
 from kubewright.controller.outcome import InvalidObject, TimedOut, decisive, failure_of
-from kubewright.controller.own_writes import OwnWrites, writing_for
+from kubewright.controller.own_writes import OwnWrites, WritingFor
 from kubewright.controller.standing import Failure, Standing, wait_text
-from kubewright.controller.strays import cancelling_strays
+from kubewright.controller.strays import CancellingStrays
 from kubewright.controller.surroundings import Surroundings
+from kubewright.controller.time_limit import TimeLimit
 from kubewright.controller.writing import StatusWriter, status_of
 from kubewright.errors import ApplyConflict, Conflict, KubewrightError, LeadershipLost, NotFound, Undecodable
 from kubewright.queue import Queue, QueueClosed, Work
@@ -74,26 +75,34 @@ class Worker(Generic[R]):
 
     async def run(self) -> None:
         """Process keys until the queue is closed and empty."""
+        limit = TimeLimit(self._controller.timeout)
+        try:
+            await self._run(limit)
+        finally:
+            limit.close()
+
+    async def _run(self, limit: TimeLimit) -> None:
         while True:
             try:
                 work = await self._queue.get()
             except QueueClosed:
                 return
             writes = OwnWrites()
+            self._measures.begin()
             try:
-                with self._measures.active():
-                    writes = await self._process(work)
+                writes = await self._process(work, limit)
             except Exception:
                 # Only what the outcome itself breaks, such as a status that is none; the worker must outlive it.
                 delay = self._queue.retry(work.key, reason="ReconcileFailed")
                 _log.exception("%s: the outcome of its reconcile failed; again in %s", work.key, wait_text(delay))
             finally:
+                self._measures.end()
                 self._remember(work.key, writes)
                 self._queue.done(work.key, settled=writes.tokens)
 
-    async def _process(self, work: Work[Key]) -> OwnWrites:
+    async def _process(self, work: Work[Key], limit: TimeLimit) -> OwnWrites:
         fields = self._around.log_fields(work.key)
-        with logging_for(fields):
+        with LoggingFor(fields):
             try:
                 await self._around.cluster.cache.settle()
                 obj = self._informer.get(work.key)
@@ -109,14 +118,14 @@ class Worker(Generic[R]):
                 return OwnWrites()
             if obj.metadata.deletion_timestamp is None:
                 self._around.daemons.begin(obj, lambda: self._around.context(obj), fields)
-            return await self._reconcile(_Round(obj, self._around.context(obj, work)), work)
+            return await self._reconcile(_Round(obj, self._around.context(obj, work)), work, limit)
 
-    async def _reconcile(self, round: _Round[R], work: Work[Key]) -> OwnWrites:
+    async def _reconcile(self, round: _Round[R], work: Work[Key], limit: TimeLimit) -> OwnWrites:
         _log.debug("reconciling because: %s", "; ".join(work.reasons))
-        with writing_for(round.writes), self._measures.timed() as measured:
+        with WritingFor(round.writes), self._measures.timed() as measured:
             try:
-                async with cancelling_strays():
-                    after = await self._limited(round)
+                async with CancellingStrays():
+                    after = await self._limited(round, limit)
             except asyncio.CancelledError:
                 task = asyncio.current_task()
                 if task is not None and task.cancelling():
@@ -129,15 +138,14 @@ class Worker(Generic[R]):
                 measured.result = await self._succeeded(round, work, after)
         return round.writes
 
-    async def _limited(self, round: _Round[R]) -> timedelta | None:
-        limit = self._controller.timeout
+    async def _limited(self, round: _Round[R], limit: TimeLimit) -> timedelta | None:
         try:
-            async with asyncio.timeout(limit.total_seconds() if limit else None) as timer:
+            with limit:
                 after = await self._steps(round)
         except TimeoutError:
-            if not timer.expired():
+            if not limit.has_expired:
                 raise
-            raise TimedOut(f"not done within {limit}") from None
+            raise TimedOut(f"not done within {self._controller.timeout}") from None
         if after is not None and (not isinstance(after, timedelta) or after <= timedelta(0)):
             raise TypeError(f"reconcile returned {after!r}; return None (settled) or a positive timedelta (look again)")
         return after
