@@ -198,7 +198,12 @@ def _recorded(request: pytest.FixtureRequest, told: list[dict[str, Any]]) -> Any
 async def kubectl(
     server: Chosen, client: Client, request: pytest.FixtureRequest, tmp_path: Path
 ) -> AsyncIterator[Kubectl]:
-    """kubectl in the case's namespace; what it prints must be what it prints on the real server."""
+    """kubectl in the case's namespace; what it prints must be what it prints on the real server.
+
+    Its many starts take a minute, and memory or HTTP is all one to it: `make test` leaves them to `make conformance`.
+    """
+    if request.config.getoption("--server") == "memory":
+        pytest.skip("kubectl is tried with --server http, sqlite and real")
     assert server.kubeconfig is not None
     kubectl = Kubectl(require_binaries().kubectl, server.kubeconfig, client.namespace, tmp_path)
     yield kubectl

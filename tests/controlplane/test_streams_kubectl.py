@@ -226,7 +226,9 @@ async def test_kubectl_forwards_ports_one_connection_after_the_other_and_several
             several = await asyncio.gather(*(answer(port, f"call {number}".encode()) for number in range(5)))
             large = await answer(port, b"x" * 300_000)
         async with forwarded(found, 9) as (port, process):
-            refused = await answer(port, b"ping")
+            # kubectl may end the connection before or after it has read what it cannot forward.
+            with suppress(ConnectionResetError):
+                assert await answer(port, b"ping") == b""
             assert process.stderr is not None
             async with asyncio.timeout(30):
                 complaint = await process.stderr.readline()
@@ -234,7 +236,6 @@ async def test_kubectl_forwards_ports_one_connection_after_the_other_and_several
     assert one == b"8080:ping"
     assert several == [f"8080:call {number}".encode() for number in range(5)]
     assert large.replace(b"8080:", b"") == b"x" * 300_000
-    assert refused == b""
     assert b"error forwarding port 9 to pod web" in complaint
 
 
