@@ -36,7 +36,7 @@ demo: .venv/ready-test ## see it work
 	@$(BIN)/python examples/podset/demo.py
 
 test: .venv/ready-test ## run the tests; no cluster needed
-	@$(BIN)/pytest -q -n 2 --dist loadgroup tests apiserver/tests examples conformance soak --server memory
+	@KUBEWRIGHT_REAL=no $(BIN)/pytest -q -n 2 --dist loadgroup tests apiserver/tests examples conformance soak --server memory
 
 check: .venv/ready-check ## lint, types, layers
 	$(BIN)/ruff check .
@@ -48,7 +48,11 @@ check: .venv/ready-check ## lint, types, layers
 format: .venv/ready-check ## let ruff write the code as it likes it
 	@$(BIN)/ruff check --fix --quiet . ; $(BIN)/ruff format .
 
-conformance: .venv/ready-test real ## the suite on a real kube-apiserver, and on ours on SQLite and over HTTP
+ON_REAL = tests/cli tests/controlplane/test_streams_kubectl.py tests/crd tests/loop/test_real_faults.py tests/operator \
+  tests/testing examples/test_readmes.py
+
+conformance: .venv/ready-test real ## on the real Kubernetes: operators and tools; and the suite, on ours on SQLite and HTTP too
+	@$(BIN)/pytest -q -n 2 --dist loadgroup $(ON_REAL)
 	@$(BIN)/pytest -q -n 2 --dist loadgroup conformance --ignore conformance/peers --server real
 	@$(BIN)/pytest -q -n 2 conformance --ignore conformance/peers --server sqlite
 	@$(BIN)/pytest -q -n 2 conformance --ignore conformance/peers --server http
