@@ -15,8 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from kubewright.testing import RealControlPlane
-from tests.real import require_binaries
+from kubewright.testing import BinariesNotFound, RealControlPlane, find_binaries
 
 HERE = Path(__file__).parent
 EXAMPLES = ["nginx", "podbugger", "podset"]
@@ -83,7 +82,14 @@ TOLD = {
 
 @pytest.fixture
 def kubectl() -> Path:
-    return require_binaries().kubectl
+    if os.environ.get("KUBEWRIGHT_REAL") == "no":
+        pytest.skip("make conformance runs this, with kubectl")
+    try:
+        return find_binaries().kubectl
+    except BinariesNotFound as error:
+        if os.environ.get("CI") and shutil.which("go"):
+            pytest.fail(f"CI has Go, so it must have kubectl. {error}", pytrace=False)
+        pytest.skip(str(error))
 
 
 @pytest.mark.parametrize("folder", EXAMPLES, indirect=True)
@@ -100,7 +106,7 @@ def test_the_commands_of_a_readme_work_on_a_cluster_of_ours(folder: Path, kubect
 @pytest.fixture
 async def real_cluster(folder: Path, kubectl: Path) -> AsyncIterator[dict[str, str]]:
     """A real API server; its kubeconfig stands where the README says."""
-    async with RealControlPlane(binaries=require_binaries()) as plane:
+    async with RealControlPlane(binaries=find_binaries()) as plane:
         shutil.copy(plane.kubeconfig, folder / "cluster.yaml")
         yield environment(kubectl)
 
