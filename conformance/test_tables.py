@@ -274,7 +274,6 @@ COLUMNS: list[tuple[str, str]] = [
     ("string", ".spec.map['a']"),
     ("string", ".spec.map.dotted\\.key"),
     ("string", ".spec.map['dotted\\.key']"),
-    ("string", "..name"),
     ("string", ".spec..value"),
     ("string", ".spec.items..extra"),
     ("string", ".spec.one.*"),

@@ -127,6 +127,15 @@ async def test_a_compressed_answer_is_read():
         assert peer.exchanges[0].headers["accept-encoding"] == "gzip"
 
 
+async def test_whoever_wants_no_compression_is_asked_for_none():
+    async with serving(answers(200, THING)) as peer, client_of(peer.url) as client:
+        headers = [("Accept-Encoding", "identity")]
+        await client._caller.send(Request(method="GET", target="/api", headers=headers, verb="get"))
+
+        assert peer.exchanges[0].raw_head.lower().count(b"accept-encoding") == 1
+        assert peer.exchanges[0].headers["accept-encoding"] == "identity"
+
+
 async def test_an_answer_to_a_head_has_a_length_and_no_body():
     async def head(exchange: Exchange) -> None:
         await exchange.send(b"HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\n")

@@ -76,6 +76,8 @@ class HttpTransport:
     def _message(self, request: Request, identity: Mapping[str, str]) -> bytes:
         pool, body = self._pool, request.body
         fields = [f"{name}: {value}\r\n" for name, value in request.headers]
+        if not any(name.lower() == "accept-encoding" for name, _ in request.headers):
+            fields.append("Accept-Encoding: gzip\r\n")
         fields += [f"{name}: {value}\r\n" for name, value in identity.items()]
         if body or request.method in ("POST", "PUT", "PATCH"):
             fields.append(f"Content-Length: {len(body)}\r\n")

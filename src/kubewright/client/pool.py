@@ -49,7 +49,7 @@ class Pool:
         return f"http://{_netloc(self._server)}{path}" if is_seen_by_proxy else path
 
     def _constant_headers(self) -> str:
-        lines = f"Host: {_netloc(self._server)}\r\nAccept-Encoding: gzip\r\n"
+        lines = f"Host: {_netloc(self._server)}\r\n"
         if self._proxy is not None and self._server.scheme == "http":
             lines += _proxy_authorization(self._proxy)
         return lines
