@@ -25,7 +25,6 @@ from kubewright.kinds.core_v1 import Namespace
 from kubewright.testing import RealControlPlane
 from kubewright_apiserver.access import Peer
 from kubewright_apiserver.server import ApiServer
-from kubewright_apiserver.store import Snapshot
 from tests.real import require_binaries
 
 # Versions behind feature gates that the real server has off are left out.
@@ -102,8 +101,6 @@ def plane(real: RealControlPlane | None) -> RealControlPlane:
 
 
 Forget = Callable[[], Awaitable[None]]
-_BEGUN: dict[str, Snapshot] = {}
-"""What a server in memory has at its beginning: roles and bindings above all, made once and not for each case."""
 
 
 class Chosen(NamedTuple):
@@ -130,13 +127,7 @@ async def server(
         return
     data = tmp_path / "store.db" if name == "sqlite" else None
     listens = name == "http" or "kubectl" in request.fixturenames
-    is_plain = name == "memory" and not listens and not server_options
-    begun = _BEGUN.get(name) if is_plain else None
-    async with ApiServer(
-        data=data, listens=listens, runtime_config=SERVED, snapshot=begun, **server_options
-    ) as embedded:
-        if is_plain and begun is None:
-            _BEGUN[name] = embedded.snapshot()
+    async with ApiServer(data=data, listens=listens, runtime_config=SERVED, **server_options) as embedded:
         forget = _forgetting(embedded) if data is None else None
         if not listens:
             yield Chosen(InProcessTransport(embedded.handle, embedded.connect), None, forget, embedded)
