@@ -9,12 +9,12 @@ from datetime import timedelta
 from typing import Literal, TypeAlias
 
 from kubewright import ALL_NAMESPACES, Client, Impersonation, InProcessTransport, Metadata, Operator, Options
-from kubewright.client import Interceptor, Request, Response, Send
+from kubewright.client import Interceptor, Request
 from kubewright.kinds.core_v1 import Pod
 from kubewright.kinds.rbac_v1 import ClusterRole, ClusterRoleBinding, RoleRef, Subject
 from kubewright.operator import RunningOperator, install_crds
 from kubewright.testing import EmbeddedCluster, VirtualTime, elapse, embedded_cluster
-from kubewright.testing.faults import WRITES, Incarnation
+from kubewright.testing.faults import WRITES, Gate, Incarnation
 
 When: TypeAlias = Literal["before", "after"]
 
@@ -129,36 +129,18 @@ async def on_stage(new_operator: Callable[[], Operator], *, with_crds: bool = Tr
         assert forbidden == [], "what operator.rules tells is not enough"
 
 
-class Strike:
-    """An interceptor that holds the n-th write, before or after it has reached the server, until its sender is dead."""
-
-    def __init__(self, n: int, when: When) -> None:
-        self._left = n
-        self._when = when
-        self.struck = asyncio.Event()
-
-    async def __call__(self, request: Request, send: Send) -> Response:
-        """Let the others pass."""
-        is_event = request.resource is not None and request.resource.plural == "events"
-        if request.verb not in WRITES or is_event:
-            return await send(request)
-        self._left -= 1
-        if self._left != 0:
-            return await send(request)
-        if self._when == "after":
-            await send(request)
-        self.struck.set()
-        await asyncio.Event().wait()
-        raise AssertionError
+def _counts(request: Request) -> bool:
+    """Whether a crash at this write is worth a try: Events are told by the way."""
+    return request.resource is None or request.resource.plural != "events"
 
 
 async def crashed_at(stage: Stage, n: int, when: When, script: Callable[[Client], Awaitable[None]]) -> bool:
     """Play the script while the operator dies at its n-th write and is begun anew; whether it came so far."""
-    strike = Strike(n, when)
-    await stage.start(strike)
+    gate = Gate("request" if when == "before" else "answer", verb=WRITES, when=_counts, skip=n - 1, times=1)
+    await stage.start(gate)
 
     async def revive() -> None:
-        await strike.struck.wait()
+        await gate.wait_held()
         await stage.lives[0].crash()
         await stage.start()
 
@@ -169,4 +151,4 @@ async def crashed_at(stage: Stage, n: int, when: When, script: Callable[[Client]
     finally:
         reviving.cancel()
         await asyncio.gather(reviving, return_exceptions=True)
-    return strike.struck.is_set()
+    return gate.struck > 0

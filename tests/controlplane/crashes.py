@@ -7,10 +7,10 @@ from collections.abc import Awaitable, Callable, Sequence
 from datetime import timedelta
 from typing import Literal, TypeAlias, TypeVar
 
-from kubewright.client import Client, InProcessTransport, Request, Response, Send
+from kubewright.client import Client, InProcessTransport, Request
 from kubewright.controlplane import Loop, operator_of
 from kubewright.testing import VirtualTime, elapse, embedded_server
-from kubewright.testing.faults import WRITES, Incarnation
+from kubewright.testing.faults import WRITES, Gate, Incarnation
 from kubewright_apiserver import ApiServer
 from tests.controlplane.clusters import client_of
 
@@ -18,29 +18,16 @@ T = TypeVar("T")
 When: TypeAlias = Literal["before", "after"]
 
 
-class _Strike:
-    """An interceptor that holds the n-th write, before or after it reached the server, until its sender is killed."""
-
-    def __init__(self, n: int, when: When) -> None:
-        self._left = n
-        self._when = when
-        self.struck = asyncio.Event()
-
-    async def __call__(self, request: Request, send: Send) -> Response:
-        is_event = request.resource is not None and request.resource.plural == "events"
-        if request.verb not in WRITES or is_event:
-            return await send(request)
-        self._left -= 1
-        if self._left != 0:
-            return await send(request)
-        if self._when == "after":
-            await send(request)
-        self.struck.set()
-        await asyncio.Event().wait()
-        raise AssertionError
+def _gate(n: int, when: When) -> Gate:
+    """Where the n-th write is held, before or after it has reached the server; Events do not count."""
+    return Gate("request" if when == "before" else "answer", verb=WRITES, when=_counts, skip=n - 1, times=1)
 
 
-def _live(server: ApiServer, loops: Sequence[Loop], name: str, *interceptors: _Strike) -> Incarnation:
+def _counts(request: Request) -> bool:
+    return request.resource is None or request.resource.plural != "events"
+
+
+def _live(server: ApiServer, loops: Sequence[Loop], name: str, *interceptors: Gate) -> Incarnation:
     life = Incarnation(InProcessTransport(server.handle), name=name)
 
     async def run() -> None:
@@ -64,11 +51,11 @@ async def end_after_crash(
 ) -> tuple[T, bool]:
     """What is there in the end if the loops die at their n-th write and are started anew; and whether they did."""
     async with embedded_server() as server, client_of(server, "test") as client:
-        strike = _Strike(n, when)
-        lives = [_live(server, loops(), "first", strike)]
+        gate = _gate(n, when)
+        lives = [_live(server, loops(), "first", gate)]
 
         async def revive() -> None:
-            await strike.struck.wait()
+            await gate.wait_held()
             await lives[0].crash()
             lives.append(_live(server, loops(), "second"))
 
@@ -79,4 +66,4 @@ async def end_after_crash(
         await asyncio.gather(reviving, return_exceptions=True)
         found = await look(client)
         await lives[-1].crash()
-        return found, strike.struck.is_set()
+        return found, gate.struck > 0

@@ -7,6 +7,7 @@ from collections import deque
 from typing import Final, NamedTuple, cast
 
 from kubewright.client.framing import Body, Head, body_of, parse_head
+from kubewright.deadline import Deadline
 from kubewright.errors import ProtocolError, TransportError
 
 __all__ = ["Answer", "Connection"]
@@ -47,8 +48,7 @@ class Connection(asyncio.Protocol):
         self._failure: Exception | None = None
         self.closed: asyncio.Future[None] = self._loop.create_future()
         """Done when the socket is."""
-        self._deadline: float | None = None
-        self._timer: asyncio.TimerHandle | None = None
+        self._deadline = Deadline(self._be_late)
         self.idle_since: float = 0.0
 
     # What asyncio calls.
@@ -71,8 +71,7 @@ class Connection(asyncio.Protocol):
                 self._fail(ProtocolError("the connection was closed in the middle of the answer"))
         elif self._answer is not None:
             self._fail(self._broken(error))
-        if self._timer is not None:
-            self._timer.cancel()
+        self._deadline.close()
         if not self.closed.done():
             self.closed.set_result(None)
 
@@ -119,9 +118,8 @@ class Connection(asyncio.Protocol):
         self._answer = answer
         self._is_streaming, self._head, self._received = is_streaming, None, b""
         self._method = message[: message.find(b" ")].decode()
-        self._deadline = deadline
-        if deadline is not None and (self._timer is None or self._timer.when() > deadline):
-            self._set_timer(deadline)
+        if deadline is not None:
+            self._deadline.set(deadline)
         self.socket_transport.write(message)
         try:
             return await answer
@@ -129,7 +127,7 @@ class Connection(asyncio.Protocol):
             self.abort()
             raise
         finally:
-            self._deadline = None
+            self._deadline.lift()
 
     async def connect(self, message: bytes) -> Head:
         """Send a CONNECT; the head of its answer. What follows a success is not HTTP's any more."""
@@ -228,19 +226,7 @@ class Connection(asyncio.Protocol):
         if not self._answer.done():
             self._answer.set_result(answer)
 
-    def _set_timer(self, when: float) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-        self._timer = self._loop.call_at(when, self._look_at_the_clock)
-
-    def _look_at_the_clock(self) -> None:
-        # One timer serves many exchanges: it looks whether the one that is underway now is late.
-        self._timer = None
-        if self._deadline is None:
-            return
-        if self._deadline > self._loop.time():
-            self._set_timer(self._deadline)
-            return
+    def _be_late(self) -> None:
         self._fail(TimeoutError())
         self.abort()
 

@@ -7,6 +7,7 @@ import struct
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Final, Protocol
 
+from kubewright.controlplane.kubelet_door.inbox import Inbox
 from kubewright.controlplane.kubelet_door.spdy import SpdyError, SpdySession, SpdyStream
 from kubewright.controlplane.kubelet_door.wire import WireEnd
 
@@ -57,19 +58,14 @@ class _Channel:
     def __init__(self, wire: WireEnd, number: int) -> None:
         self._wire = wire
         self._number = number
-        self._unread: asyncio.Queue[bytes] = asyncio.Queue()
-        self._has_ended = False
+        self._inbox = Inbox()
 
     async def greet(self, port: int) -> None:
         for number in (self._number, self._number + 1):
             await self._wire.send(bytes((number,)) + struct.pack("<H", port))
 
     async def read(self) -> bytes:
-        if self._has_ended:
-            return b""
-        data = await self._unread.get()
-        self._has_ended = not data
-        return data
+        return await self._inbox.read()
 
     async def write(self, data: bytes) -> None:
         if data:
@@ -79,7 +75,7 @@ class _Channel:
         await self._wire.send(bytes((self._number + 1,)) + text.encode())
 
     def came(self, data: bytes) -> None:
-        self._unread.put_nowait(data)
+        self._inbox.put(data)
 
 
 async def forward_channels(wire: WireEnd, ports: Sequence[int], forward: Forward) -> None:

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import msgspec
 
+from kubewright.controlplane.kubelet_door.inbox import Inbox
 from kubewright.controlplane.kubelet_door.wire import WireEnd
 
 __all__ = ["PROTOCOLS", "Asked", "Streams", "run_command"]
@@ -42,8 +43,7 @@ class Streams:
     def __init__(self, wire: WireEnd, asked: Asked) -> None:
         self._wire = wire
         self._asked = asked
-        self._unread: asyncio.Queue[bytes] = asyncio.Queue()
-        self._has_ended = not asked.stdin
+        self._stdin = Inbox(expected=asked.stdin)
         self.tty: bool = asked.tty
         """Whether there is a terminal."""
         self.size: tuple[int, int] | None = None
@@ -51,12 +51,7 @@ class Streams:
 
     async def read(self) -> bytes:
         """The next bytes of standard input; empty when there is no more, or none was asked for."""
-        if self._has_ended and self._unread.empty():
-            return b""
-        data = await self._unread.get()
-        if not data:
-            self._has_ended = True
-        return data
+        return await self._stdin.read()
 
     async def write(self, data: bytes | str) -> None:
         """Print to standard output."""
@@ -81,9 +76,9 @@ class Streams:
         while (message := await self._wire.receive()) is not None:
             channel, data = (message[0], message[1:]) if message else (_CLOSE, b"")
             if channel == _STDIN and data:
-                self._unread.put_nowait(data)
+                self._stdin.put(data)
             elif channel == _CLOSE and data == bytes((_STDIN,)):
-                self._unread.put_nowait(b"")
+                self._stdin.put(b"")
             elif channel == _RESIZE:
                 self._resize(data)
 

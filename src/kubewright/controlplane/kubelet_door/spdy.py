@@ -5,11 +5,12 @@ Streams that the client opens, data both ways, their ends, pings. There is no fl
 
 from __future__ import annotations
 
-import asyncio
 import struct
 import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import Final
+
+from kubewright.controlplane.kubelet_door.inbox import Inbox
 
 __all__ = ["SpdyError", "SpdySession", "SpdyStream"]
 
@@ -54,8 +55,7 @@ class SpdyStream:
 
     def __init__(self, session: SpdySession, number: int, headers: Mapping[str, str]) -> None:
         self._session = session
-        self._unread: asyncio.Queue[bytes] = asyncio.Queue()
-        self._has_ended = False
+        self._inbox = Inbox()
         self.number: int = number
         self.headers: Mapping[str, str] = headers
         """What the client said of it, by names in small letters."""
@@ -64,12 +64,7 @@ class SpdyStream:
 
     async def read(self) -> bytes:
         """The next bytes; empty when the client has ended its side."""
-        if self._has_ended and self._unread.empty():
-            return b""
-        data = await self._unread.get()
-        if not data:
-            self._has_ended = True
-        return data
+        return await self._inbox.read()
 
     async def write(self, data: bytes) -> None:
         """Send bytes."""
@@ -90,9 +85,9 @@ class SpdyStream:
     def came(self, data: bytes, *, is_last: bool) -> None:
         """Take what the client sent."""
         if data:
-            self._unread.put_nowait(data)
+            self._inbox.put(data)
         if is_last:
-            self._unread.put_nowait(b"")
+            self._inbox.put(b"")
 
 
 class SpdySession:
