@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncIterator
 from typing import Any
@@ -78,6 +79,15 @@ def variable(secret: str) -> dict[str, Any]:
 
 async def test_a_pod_without_an_account_is_refused_where_nobody_made_the_default_one(api: Api):
     await api.post(PODS, pod())
+
+
+async def test_a_pod_waits_a_moment_for_the_default_account_of_its_namespace(api: Api):
+    with api.unrecorded():
+        asked = asyncio.create_task(api.post(PODS, pod()))
+        await asyncio.sleep(0)
+        await given(api, account())
+        answer = await asked
+    api.note("answered", answer.status)
 
 
 @pytest.mark.parametrize("metadata", [{"name": "p"}, {"generateName": "p-"}, {}], ids=str)

@@ -1,7 +1,9 @@
-"""log, exec, attach, portforward and proxy where no kubelet runs and nobody listens."""
+"""Logs of pods that run nowhere, and proxies to what is not there; ``test_streaming`` has the rest of connecting."""
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
@@ -11,7 +13,6 @@ from conformance.objects import PODS, pod
 
 pytestmark = pytest.mark.section("1.4")
 
-UPGRADE = {"Connection": "Upgrade", "Upgrade": "SPDY/3.1", "X-Stream-Protocol-Version": "v4.channel.k8s.io"}
 SERVICES = "/api/v1/namespaces/{ns}/services"
 NODES = "/api/v1/nodes"
 LOCAL = {
@@ -25,13 +26,16 @@ async def made(api: Api, path: str, obj: dict[str, Any]) -> None:
         assert (await api.post(path, obj)).status == 201
 
 
-async def node(api: Api, status: dict[str, Any] | None = None) -> None:
-    """A node that has the name of the case's namespace, and the pod ``p`` on it."""
+@asynccontextmanager
+async def node(api: Api, status: dict[str, Any] | None = None) -> AsyncIterator[None]:
+    """Inside the block, a node that has the name of the case's namespace."""
     await made(api, NODES, {"metadata": {"name": api.namespace}})
-    await made(api, PODS, pod("p", nodeName=api.namespace))
     if status is not None:
         with api.unrecorded():
             await api.patch(f"{NODES}/{api.namespace}/status", {"status": status}, type="merge")
+    yield
+    with api.unrecorded():
+        await api.delete(f"{NODES}/{api.namespace}")
 
 
 async def test_the_log_of_a_pod_on_no_node_is_empty(api: Api):
@@ -41,55 +45,14 @@ async def test_the_log_of_a_pod_on_no_node_is_empty(api: Api):
     await api.get(f"{PODS}/nope/log")
 
 
-async def test_one_of_several_containers_must_be_named(api: Api):
-    containers = [{"name": name, "image": "i"} for name in "cd"]
-    await made(api, PODS, pod("p", containers=containers, initContainers=[{"name": "i", "image": "i"}]))
-    await api.get(f"{PODS}/p/log")
-    await api.get(f"{PODS}/p/log", query={"container": "d"})
-    await api.post(f"{PODS}/p/exec", None, query={"command": "date", "stdout": "true"})
+async def test_a_proxy_to_a_node_without_an_address(api: Api):
+    async with node(api):
+        await api.get(f"{NODES}/{api.namespace}/proxy/healthz")
 
 
-async def test_options_of_a_log_are_checked(api: Api):
-    await made(api, PODS, pod("p"))
-    for query in (
-        {"tailLines": "-1"},
-        {"limitBytes": "0", "sinceSeconds": "0"},
-        {"sinceSeconds": "1", "sinceTime": "2020-01-01T00:00:00Z"},
-        {"sinceTime": "yesterday"},
-        {"tailLines": "x"},
-        {"stream": "Stdout"},
-    ):
-        await api.get(f"{PODS}/p/log", query=query)
-
-
-@pytest.mark.parametrize("part", ["exec", "attach", "portforward"])
-async def test_no_connection_to_a_pod_on_no_node(api: Api, part: str):
-    await made(api, PODS, pod("p"))
-    await api.get(f"{PODS}/p/{part}", query={"command": "date", "stdout": "true"})
-    await api.post(f"{PODS}/p/{part}", None, query={"container": "nope", "stdout": "true"})
-    await api.get(f"{PODS}/nope/{part}")
-    await api.put(f"{PODS}/p/{part}", pod("p"))
-
-
-async def test_a_pod_on_a_node_that_is_not_there(api: Api):
-    await made(api, PODS, pod("p", nodeName="nowhere"))
-    await api.get(f"{PODS}/p/log")
-    await api.get(f"{PODS}/p/exec", query={"command": "date", "stdout": "true"})
-
-
-async def test_a_node_without_an_address(api: Api):
-    await node(api)
-    await api.get(f"{PODS}/p/log")
-    await api.get(f"{PODS}/p/attach", query={"stdout": "true"})
-    await api.get(f"{NODES}/{api.namespace}/proxy/healthz")
-
-
-async def test_a_node_whose_kubelet_does_not_answer(api: Api):
-    await node(api, LOCAL)
-    await api.get(f"{PODS}/p/log", query={"follow": "true", "tailLines": "3", "timestamps": "true"})
-    await api.get(f"{PODS}/p/exec", query={"command": "date", "stdout": "true"})
-    await api.get(f"{PODS}/p/exec", query={"command": "date", "stdout": "true"}, headers=UPGRADE)
-    await api.get(f"{NODES}/{api.namespace}/proxy/logs")
+async def test_a_proxy_to_a_node_whose_kubelet_does_not_answer(api: Api):
+    async with node(api, LOCAL):
+        await api.get(f"{NODES}/{api.namespace}/proxy/logs")
 
 
 async def test_a_proxy_to_what_is_nowhere(api: Api):

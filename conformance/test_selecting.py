@@ -121,7 +121,7 @@ async def test_fields_of_pods(api: Api, selector: str):
 @pytest.mark.parametrize(
     ("path", "selector"),
     [
-        ("/api/v1/nodes", "spec.unschedulable=false"),
+        ("/api/v1/nodes", "spec.unschedulable=false,metadata.name=none"),
         ("/api/v1/nodes", "spec.x=1"),
         ("/api/v1/namespaces/{ns}/secrets", "type=Opaque"),
         ("/api/v1/namespaces/{ns}/services", "spec.type=ClusterIP"),

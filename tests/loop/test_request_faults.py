@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from datetime import timedelta
 
@@ -9,6 +10,7 @@ import pytest
 
 from kubewright import Context, MergePatch, Metadata
 from kubewright.kinds.core_v1 import ConfigMap
+from kubewright.kinds.events_v1 import Event
 from kubewright.testing import elapse, virtual_time
 from kubewright.testing.faults import (
     WRITES,
@@ -86,6 +88,36 @@ async def test_a_conflict_waits_for_the_cache_and_is_no_failure() -> None:
     assert rounds == 4
     assert found.status is not None
     assert found.status.get("Ready") is None
+
+
+@virtual_time()
+async def test_an_object_that_is_deleted_under_its_reconcile_is_no_failure(caplog: pytest.LogCaptureFixture) -> None:
+    async def reconcile(obj: Garden, ctx: Context) -> None:
+        await ctx.client.delete(obj)
+        obj.metadata.labels["seen"] = "yes"
+        await ctx.client.update(obj)
+
+    network = Network()
+    async with gardening(reconcile, network) as cluster:
+        await cluster.client.create(garden())
+        await elapse(MINUTE)
+
+        assert [request.verb for request in network.begun if request.verb in WRITES] == ["delete", "patch"]
+        assert [event.reason for event in await cluster.client.list(Event)] == []
+    assert [record.message for record in caplog.records if record.levelno >= logging.WARNING] == []
+
+
+@virtual_time()
+async def test_another_object_that_is_missing_is_a_failure() -> None:
+    async def reconcile(obj: Garden, ctx: Context) -> None:
+        await ctx.client.get(Garden, "b")
+
+    async with gardening(reconcile, Network()) as cluster:
+        await cluster.client.create(garden())
+        found = await cluster.wait_until(Garden, "a", lambda obj: obj.status is not None and bool(obj.status.conditions))
+
+    assert found.status is not None
+    assert "NotFound" in found.status.conditions[0].message
 
 
 @virtual_time()

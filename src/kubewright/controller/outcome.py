@@ -5,10 +5,11 @@ On the path of one change the worker asks here when the user's reconcile has rai
 
 from __future__ import annotations
 
+from kubewright.api import Resource
 from kubewright.controller.standing import Failure
-from kubewright.errors import Conflict, KubewrightError, LeadershipLost, Terminal
+from kubewright.errors import Conflict, KubewrightError, LeadershipLost, NotFound, Terminal
 
-__all__ = ["InvalidObject", "TimedOut", "decisive", "failure_of"]
+__all__ = ["InvalidObject", "TimedOut", "decisive", "failure_of", "is_absence"]
 
 _MOST_TOLD = 3
 
@@ -41,6 +42,14 @@ def failure_of(error: Exception) -> Failure:
     """What a failed reconcile says to people."""
     terminal = isinstance(error, Terminal)
     return Failure(_reason(error), _text(error), terminal)
+
+
+def is_absence(error: Exception, obj: Resource) -> bool:
+    """Whether the server said that this very object is not there: it was deleted while it was being reconciled."""
+    if not isinstance(error, NotFound) or error.status.details is None:
+        return False
+    missing, resource = error.status.details, obj.api_resource
+    return (missing.group, missing.kind, missing.name) == (resource.group, resource.plural, obj.name)
 
 
 def _leaves(error: Exception) -> list[Exception]:

@@ -18,7 +18,7 @@ from kubewright.controller.controller import Controller
 from kubewright.controller.finalizer import has_finalizer, with_finalizer, without_finalizer
 from kubewright.controller.log import LoggingFor
 from kubewright.controller.measures import Measures
-from kubewright.controller.outcome import InvalidObject, TimedOut, decisive, failure_of
+from kubewright.controller.outcome import InvalidObject, TimedOut, decisive, failure_of, is_absence
 from kubewright.controller.own_writes import OwnWrites, WritingFor
 from kubewright.controller.standing import Failure, Standing, wait_text
 from kubewright.controller.strays import CancellingStrays
@@ -211,6 +211,12 @@ class Worker(Generic[R]):
         self._around.wake_when_newer(work.key, round.before.metadata.resource_version, _CONFLICT_WAIT)
         return "requeue"
 
+    def _vanished(self, work: Work[Key], error: Exception) -> str:
+        """Nobody needs to be told of a failure; the cache learns of the deletion in a moment, and ends it."""
+        _log.debug("%s: %s; deleted while it was being reconciled", work.key, error)
+        self._queue.retry(work.key, reason="deleted while it was being reconciled")
+        return "requeue"
+
     def _deposed(self, work: Work[Key], error: LeadershipLost) -> str:
         """Nothing is written any more; should the Lease be renewed after all, the key must not be forgotten."""
         _log.info("%s: %s", work.key, error)
@@ -222,6 +228,8 @@ class Worker(Generic[R]):
             return self._deposed(work, error)
         if isinstance(error, Conflict) and not isinstance(error, ApplyConflict):
             return self._conflicted(round, work, error)
+        if is_absence(error, round.obj):
+            return self._vanished(work, error)
         return await self._failed(round, work, failure_of(error), error=error, write=write)
 
     async def _failed(

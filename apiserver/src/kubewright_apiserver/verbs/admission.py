@@ -2,16 +2,42 @@
 
 from __future__ import annotations
 
-from typing import Any
+import asyncio
+from typing import Any, Final
 
 from kubewright_apiserver.access.attributes import Attributes as Asked
 from kubewright_apiserver.admission import Attributes
 from kubewright_apiserver.engine import resource_name
 from kubewright_apiserver.verbs.call import Call
 
-__all__ = ["admit_create", "admit_delete", "admit_update", "attributes_of", "validate_create", "validate_update"]
+__all__ = [
+    "admit_create",
+    "admit_delete",
+    "admit_update",
+    "attributes_of",
+    "default_account_awaited",
+    "validate_create",
+    "validate_update",
+]
 
 Object = dict[str, Any]
+
+_LOOKS, _PAUSE = 10, 0.1
+_DEFAULT: Final = "default"
+
+
+async def default_account_awaited(call: Call, obj: Object) -> None:
+    """Give a controller a second to make the account of a new namespace, before a pod is refused that runs as it."""
+    if resource_name(call.served) != "/pods" or "ServiceAccount" not in call.engine.plugins.names:
+        return
+    namespace = call.address.namespace
+    if ((obj.get("spec") or {}).get("serviceAccountName") or _DEFAULT) != _DEFAULT:
+        return
+    for _ in range(_LOOKS - 1):
+        has_account = call.engine.find("/serviceaccounts", f"{namespace}/{_DEFAULT}") is not None
+        if has_account or call.engine.find("/namespaces", namespace) is None:
+            return
+        await asyncio.sleep(_PAUSE)
 
 
 def admit_create(call: Call, obj: Object) -> None:

@@ -12,7 +12,7 @@ from kubewright_apiserver.registry.behaviours import behaviour_of
 from kubewright_apiserver.status import Refusal, already_exists, forbidden
 from kubewright_apiserver.store import Row, Stale
 from kubewright_apiserver.validation import refusal
-from kubewright_apiserver.verbs.admission import admit_create, validate_create
+from kubewright_apiserver.verbs.admission import admit_create, default_account_awaited, validate_create
 from kubewright_apiserver.verbs.call import Call, Reply
 from kubewright_apiserver.verbs.charging import charge
 from kubewright_apiserver.verbs.metadata import check_new, check_place, merge_owners, name_generated, stamp, wipe
@@ -69,6 +69,7 @@ async def stored_new(call: Call, behaviour: Behaviour, obj: dict[str, Any], vers
     Only storing asks for that, so a dry run tells it again.
     """
     obj = behaviour.internal(obj)
+    await default_account_awaited(call, obj)
     admit_create(call, obj)
     check_escalation(call.engine.access.authorizer, call.user, call.address, obj, None)
     metadata = obj["metadata"]
