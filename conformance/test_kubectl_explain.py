@@ -70,8 +70,8 @@ async def test_custom_kinds_are_explained(kubectl: Kubectl):
     group = f"{kubectl.namespace}.example.com"
     await kubectl.made(crd("widgets", group, SCHEMA))
     await kubectl.quietly(f"wait --for=condition=Established crd/widgets.{group}")
-    # A real server that has much to do takes its time to publish a new kind, first in discovery, then in OpenAPI. kubectl
-    # keeps what it discovered and is content with the widgets of another case's group; `api-resources` asks anew.
+    # A real server that has much to do takes its time to publish a new kind, first in discovery, then in OpenAPI.
+    # kubectl keeps what it discovered, and is content with widgets of another case; `api-resources` asks anew.
     async with asyncio.timeout(60):
         while "widgets" not in await kubectl(f"api-resources --api-group={group}", is_told=False):
             pass

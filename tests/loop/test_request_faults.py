@@ -114,7 +114,9 @@ async def test_another_object_that_is_missing_is_a_failure() -> None:
 
     async with gardening(reconcile, Network()) as cluster:
         await cluster.client.create(garden())
-        found = await cluster.wait_until(Garden, "a", lambda obj: obj.status is not None and bool(obj.status.conditions))
+        found = await cluster.wait_until(
+            Garden, "a", lambda obj: obj.status is not None and bool(obj.status.conditions)
+        )
 
     assert found.status is not None
     assert "NotFound" in found.status.conditions[0].message

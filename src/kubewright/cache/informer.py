@@ -68,6 +68,7 @@ class Informer(Generic[R]):
         self._dice = dice or random.Random()
         self._measures = Measures(metrics or Registry(), kind.api_resource)
         self._mirror: Mirror[R] = Mirror(kind, self._shared)
+        self._measures.show_size_of(self._mirror.store)
         self._handlers: dict[Handler[R], None] = {}
         self._waiting: dict[Key, list[asyncio.Future[None]]] = {}
         self._last: tuple[Entry, R] | None = None
@@ -244,9 +245,6 @@ class Informer(Generic[R]):
 
     def _apply(self) -> None:
         self._tell(self._mirror.changes(_CHUNK))
-        store = self._mirror.store
-        self._measures.objects.set(len(store))
-        self._measures.bytes.set(store.size)
 
     async def _resync_forever(self) -> None:
         assert self.scope.resync is not None

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime
 
 from kubewright.api import ApiResource
+from kubewright.cache.store import Store
 from kubewright.metrics import CounterChild, GaugeChild, Registry
 
 __all__ = ["Measures", "resource_name"]
@@ -30,8 +32,10 @@ class Measures:
             ),
         ]
         self._name = name
-        self.objects: GaugeChild = self._gauges[0].labels(name)
-        self.bytes: GaugeChild = self._gauges[1].labels(name)
+        self._registry = registry
+        self._show: Callable[[], None] | None = None
+        self._objects = self._gauges[0].labels(name)
+        self._bytes = self._gauges[1].labels(name)
         self.synced: GaugeChild = self._gauges[2].labels(name)
         self._last_event = self._gauges[3].labels(name)
         self.lists: CounterChild = registry.counter(
@@ -56,6 +60,16 @@ class Measures:
             "kubewright_cache_handler_errors_total", "Handlers and index functions that raised.", label
         ).labels(name)
 
+    def show_size_of(self, store: Store) -> None:
+        """Tell how much is in a store, whenever somebody looks."""
+
+        def show() -> None:
+            self._objects.set(len(store))
+            self._bytes.set(store.size)
+
+        self._show = show
+        self._registry.collect(show)
+
     def heard(self, moment: datetime) -> None:
         """The server has sent something."""
         self._last_event.set(moment.timestamp())
@@ -66,5 +80,7 @@ class Measures:
 
     def forget(self) -> None:
         """Show no more what is not there any more."""
+        if self._show is not None:
+            self._registry.stop_collecting(self._show)
         for gauge in self._gauges:
             gauge.remove(self._name)

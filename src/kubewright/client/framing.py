@@ -172,6 +172,8 @@ class _Chunked:
     def feed(self, data: bytes) -> bytes:
         if self._kept:
             data, self._kept = self._kept + data, b""
+        elif self._state == _SIZE_LINE and (lone := _lone_chunk(data)):
+            return lone
         pieces: list[bytes] = []
         at, end = 0, len(data)
         while at < end and not self.is_whole:
@@ -207,6 +209,15 @@ class _Chunked:
             raise ProtocolError("the answer has a chunk that is longer than it says")
         else:
             self._state = _SIZE_LINE
+
+
+def _lone_chunk(data: bytes) -> bytes:
+    """What is in bytes that are one whole chunk and no more, as most that a watch brings; else nothing."""
+    stop = data.find(b"\r\n", 0, 17)
+    match = _CHUNK_SIZE.fullmatch(data, 0, stop) if stop > 0 else None
+    if match is None or len(data) != stop + int(match[0], 16) + 4 or not data.endswith(b"\r\n"):
+        return b""
+    return data[stop + 2 : -2]
 
 
 class _Compressed:

@@ -7,37 +7,48 @@ from typing import Final
 
 from kubewright.errors import ProtocolError
 
-__all__ = ["line_batches_of", "lines_of"]
+__all__ = ["Lines", "lines_of"]
 
 _LONGEST: Final = 256 << 20
 
 
+class Lines:
+    """Puts lines together from the chunks in which they come."""
+
+    __slots__ = ("_pending", "_size")
+
+    def __init__(self) -> None:
+        self._pending: list[bytes] = []
+        self._size = 0
+
+    def take(self, chunk: bytes) -> list[bytes]:
+        """The lines that this chunk ends, without their ends; some may be empty.
+
+        Raises ``ProtocolError`` for a line that does not end for too long.
+        """
+        lines = chunk.split(b"\n")
+        rest = lines.pop()
+        if lines and self._pending:
+            lines[0] = b"".join((*self._pending, lines[0]))
+            self._pending, self._size = [], 0
+        if rest:
+            self._pending.append(rest)
+            self._size += len(rest)
+            if self._size > _LONGEST:
+                raise ProtocolError(f"the server sent a line of more than {_LONGEST >> 20} MiB")
+        return lines
+
+    @property
+    def rest(self) -> bytes:
+        """What came after the last line's end."""
+        return b"".join(self._pending)
+
+
 async def lines_of(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
     """The lines in the chunks without their ends, empty ones left out, and what follows the last line's end."""
-    async for lines in line_batches_of(chunks, whole=False):
-        for line in lines:
-            yield line
-
-
-async def line_batches_of(chunks: AsyncIterator[bytes], *, whole: bool = True) -> AsyncIterator[list[bytes]]:
-    """The same lines, in a list for each chunk in which some ended.
-
-    *Raises* ``ProtocolError`` if the chunks stop in the middle of a line, unless lines need not be ``whole``.
-    """
-    pending: list[bytes] = []
-    size = 0
+    lines = Lines()
     async for chunk in chunks:
-        *complete, rest = chunk.split(b"\n")
-        if complete:
-            complete[0] = b"".join((*pending, complete[0]))
-            pending, size = [], 0
-            yield [line for line in complete if line]
-        if rest:
-            pending.append(rest)
-            size += len(rest)
-            if size > _LONGEST:
-                raise ProtocolError(f"the server sent a line of more than {_LONGEST >> 20} MiB")
-    if pending and whole:
-        raise ProtocolError("the server stopped in the middle of a line")
-    if pending:
-        yield [b"".join(pending)]
+        for line in filter(None, lines.take(chunk)):
+            yield line
+    if lines.rest:
+        yield lines.rest

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 from datetime import timedelta
 from typing import Any, Final, Generic, TypeVar
@@ -16,9 +16,10 @@ from typing import Any, Final, Generic, TypeVar
 import msgspec
 
 from kubewright.api import Resource, decode
-from kubewright.client.lines import line_batches_of
+from kubewright.client.lines import Lines
 from kubewright.client.listing import RawPage
 from kubewright.client.transport import Response
+from kubewright.deadline import TimeLimit
 from kubewright.errors import ApiStatus, BadRequest, Invalid, KubewrightError, ProtocolError, TransportError, error_of
 
 __all__ = ["Watch", "WatchEvent"]
@@ -130,7 +131,7 @@ class Watch(Generic[R]):
         self._list_pages = list_pages
         self._capabilities = capabilities
         self._resource_version = resource_version
-        self._idle = idle_timeout.total_seconds()
+        self._idle_timeout = idle_timeout
         self.patience: int = patience
         """How many tries in a row may bring nothing before the last failure is raised."""
         self._dice = dice or random.Random()
@@ -167,13 +168,11 @@ class Watch(Generic[R]):
         if response is None:
             yield self._listed(await self._list_pages())
             response = await self._open_resumed()
-        try:
+        async with aclosing(_Stream(self._kind, response, self._idle_timeout)) as stream:
             yield []
-            async with aclosing(self._batches(response)) as batches:
-                async for batch in batches:
+            while (batch := await stream.batch()) is not None:
+                if batch:
                     yield batch
-        finally:
-            await response.aclose()
 
     async def _initial(self) -> list[WatchEvent[R]]:
         """All objects as they are, by streaming where the server can, else page by page."""
@@ -181,16 +180,13 @@ class Watch(Generic[R]):
         if response is None:
             return self._listed(await self._list_pages())
         events: list[WatchEvent[R]] = []
-        try:
-            async with aclosing(self._batches(response)) as batches:
-                async for batch in batches:
-                    for event in batch:
-                        events.append(event)
-                        if event.synced:
-                            self._resource_version = event.resource_version
-                            return events
-        finally:
-            await response.aclose()
+        async with aclosing(_Stream(self._kind, response, self._idle_timeout)) as stream:
+            while (batch := await stream.batch()) is not None:
+                for event in batch:
+                    events.append(event)
+                    if event.synced:
+                        self._resource_version = event.resource_version
+                        return events
         raise TransportError(f"the stream of all {self._kind.__name__} objects ended before it was complete")
 
     async def _open_initial(self) -> Response | None:
@@ -214,7 +210,7 @@ class Watch(Generic[R]):
         return await self._open({"allowWatchBookmarks": "true", "timeoutSeconds": timeout, **query})
 
     def _listed(self, pages: list[RawPage]) -> list[WatchEvent[R]]:
-        events = [self._event("ADDED", bytes(raw)) for page in pages for raw in page.items or ()]
+        events = [WatchEvent(self._kind, "ADDED", bytes(raw)) for page in pages for raw in page.items or ()]
         self._resource_version = pages[-1].metadata.resource_version
         bookmark = msgspec.json.encode({"metadata": {"resourceVersion": self._resource_version}})
         return [*events, WatchEvent(self._kind, "BOOKMARK", bookmark, self._resource_version, synced=True)]
@@ -233,35 +229,62 @@ class Watch(Generic[R]):
             if asyncio.get_running_loop().time() - began < 1:
                 await self._recover(TransportError(f"the server ends each watch of {self._kind.__name__} at once"))
 
-    async def _batches(self, response: Response) -> AsyncGenerator[list[WatchEvent[R]], None]:
-        async for lines in line_batches_of(self._chunks(response)):
-            events: list[WatchEvent[R]] = []
-            failure: KubewrightError | None = None
-            for line in lines:
-                try:
-                    events.append(self._read(line))
-                except KubewrightError as error:
-                    failure = error
-                    break
-            if events:
-                yield events
-            if failure is not None:
-                raise failure
+    async def _recover(self, error: KubewrightError) -> None:
+        """Wait before the next try, longer each time; give up when patience is at its end."""
+        self._failures += 1
+        if self._failures >= self.patience:
+            raise error
+        wait = min(0.1 * 2 ** (self._failures - 1), _LONGEST_BACK_OFF) * self._dice.uniform(0.5, 1.0)
+        _log.info("watch of %s: %s; resuming in %.1f s", self._kind.__name__, error, wait)
+        await asyncio.sleep(wait)
 
-    async def _chunks(self, response: Response) -> AsyncIterator[bytes]:
-        """What comes, until the server ends or falls silent: a dead connection, or a cluster where nothing happens."""
+
+class _Stream(Generic[R]):
+    """One answer to a watch, as it comes."""
+
+    def __init__(self, kind: type[R], response: Response, idle_timeout: timedelta) -> None:
         assert response.stream is not None
-        chunks = aiter(response.stream)
-        while True:
-            try:
-                async with asyncio.timeout(self._idle):
-                    chunk = await anext(chunks)
-            except StopAsyncIteration:
-                return
-            except TimeoutError:
-                _log.debug("watch of %s: silent for %.0f s, not even a bookmark", self._kind.__name__, self._idle)
-                return
-            yield chunk
+        self._kind = kind
+        self._response = response
+        self._chunks = aiter(response.stream)
+        self._lines = Lines()
+        self._silence = TimeLimit(idle_timeout)
+        self._failure: KubewrightError | None = None
+
+    async def batch(self) -> list[WatchEvent[R]] | None:
+        """The events that came together; None when the server has ended, or was silent for too long.
+
+        Silent is a dead connection, or a cluster where nothing happens.
+        """
+        if self._failure is not None:
+            raise self._failure
+        try:
+            with self._silence:
+                chunk = await anext(self._chunks)
+        except StopAsyncIteration:
+            return self._ended()
+        except TimeoutError:
+            _log.debug("watch of %s: silent for too long, not even a bookmark", self._kind.__name__)
+            return self._ended()
+        events: list[WatchEvent[R]] = []
+        try:
+            for line in self._lines.take(chunk):
+                if line:
+                    events.append(self._read(line))
+        except KubewrightError as error:
+            # What came before it is told first.
+            self._failure = error
+        return events
+
+    def _ended(self) -> list[WatchEvent[R]] | None:
+        if self._lines.rest:
+            raise ProtocolError("the server stopped in the middle of a line")
+        return None
+
+    async def aclose(self) -> None:
+        """Give up listening."""
+        self._silence.close()
+        await self._response.aclose()
 
     def _read(self, line: bytes) -> WatchEvent[R]:
         at = line.find(_OBJECT) + len(_OBJECT)
@@ -286,15 +309,6 @@ class Watch(Generic[R]):
         head = _head_of(self._kind, raw)
         synced = (head.annotations or {}).get(_INITIAL_END) == "true"
         return WatchEvent(self._kind, type, raw, head.resource_version, synced=synced)
-
-    async def _recover(self, error: KubewrightError) -> None:
-        """Wait before the next try, longer each time; give up when patience is at its end."""
-        self._failures += 1
-        if self._failures >= self.patience:
-            raise error
-        wait = min(0.1 * 2 ** (self._failures - 1), _LONGEST_BACK_OFF) * self._dice.uniform(0.5, 1.0)
-        _log.info("watch of %s: %s; resuming in %.1f s", self._kind.__name__, error, wait)
-        await asyncio.sleep(wait)
 
 
 class Capabilities:

@@ -26,6 +26,7 @@ __all__ = ["Surroundings"]
 _log = logging.getLogger("kubewright.controller")
 
 _NO_WORK: tuple[str, ...] = ()
+_MOST_VIEWS = 1000
 
 
 class Surroundings:
@@ -48,6 +49,7 @@ class Surroundings:
         self._controller = controller
         self._background: set[asyncio.Task[None]] = set()
         self._undecodable: dict[Key, str] = {}
+        self._views: dict[str, Client] = {"": self.client}
         self.rounds: int = 0
 
     def context(self, obj: Resource, work: Work[Key] | None = None) -> Context:
@@ -55,13 +57,22 @@ class Surroundings:
         return Context(
             obj,
             cluster=self.cluster,
-            client=self.client.using(namespace=obj.namespace) if obj.namespace else self.client,
+            client=self._view(obj.namespace),
             applier=self.applier,
             background=self._start,
             component=self._controller.component,
             reasons=work.reasons if work is not None else _NO_WORK,
             attempt=work.attempt if work is not None else 0,
         )
+
+    def _view(self, namespace: str) -> Client:
+        """The client, looking into a namespace."""
+        found = self._views.get(namespace)
+        if found is None:
+            if len(self._views) >= _MOST_VIEWS:
+                self._views = {"": self.client}
+            found = self._views[namespace] = self.client.using(namespace=namespace)
+        return found
 
     def log_fields(self, key: Key) -> dict[str, str]:
         """What each log record of a reconcile says besides its message."""

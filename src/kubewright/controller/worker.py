@@ -23,8 +23,8 @@ from kubewright.controller.own_writes import OwnWrites, WritingFor
 from kubewright.controller.standing import Failure, Standing, wait_text
 from kubewright.controller.strays import CancellingStrays
 from kubewright.controller.surroundings import Surroundings
-from kubewright.controller.time_limit import TimeLimit
 from kubewright.controller.writing import StatusWriter, status_of
+from kubewright.deadline import TimeLimit
 from kubewright.errors import ApplyConflict, Conflict, KubewrightError, LeadershipLost, NotFound, Undecodable
 from kubewright.queue import Queue, QueueClosed, Work
 
@@ -116,7 +116,7 @@ class Worker(Generic[R]):
             if obj is None:
                 self._gone(work.key)
                 return OwnWrites()
-            if obj.metadata.deletion_timestamp is None:
+            if self._controller.daemons and obj.metadata.deletion_timestamp is None:
                 self._around.daemons.begin(obj, lambda: self._around.context(obj), fields)
             return await self._reconcile(_Round(obj, self._around.context(obj, work)), work, limit)
 
@@ -166,6 +166,8 @@ class Worker(Generic[R]):
             with_finalizer(obj, finalizer)
         elif has_finalizer(obj, finalizer):
             without_finalizer(obj, finalizer)
+        elif controller.initialize is None:
+            return
         if controller.initialize is not None:
             controller.initialize(obj)
         if obj != round.before:

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from kubewright.controller.time_limit import TimeLimit
+from kubewright.deadline import TimeLimit
 from kubewright.testing import elapse, virtual_time
 
 SECOND = timedelta(seconds=1)
