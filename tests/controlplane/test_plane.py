@@ -11,7 +11,7 @@ from kubewright import Context, Controller, Metadata, Operator
 from kubewright.controlplane import LOOPS, Loop, control_plane
 from kubewright.errors import Forbidden
 from kubewright.kinds.apps_v1 import Deployment, ReplicaSet
-from kubewright.kinds.core_v1 import ConfigMap, Namespace, Node, Pod, Service, ServiceAccount, ServicePort, ServiceSpec
+from kubewright.kinds.core_v1 import ConfigMap, Namespace, Node, Pod, Service, ServicePort, ServiceSpec
 from kubewright.testing import EmbeddedCluster, elapse, embedded_cluster, running, virtual_time
 from tests.controlplane.workloads import change, deployment, images, pod, with_image
 
@@ -83,12 +83,22 @@ async def test_without_a_scheduler_pods_wait_for_a_node() -> None:
 @virtual_time()
 async def test_a_pod_needs_an_account_unless_nobody_makes_accounts() -> None:
     async with embedded_cluster() as cluster:
-        await cluster.client.delete(ServiceAccount, "default")
-        with pytest.raises(Forbidden, match='serviceaccount "default" not found'):
-            await cluster.client.create(pod("web"))
+        lonely = pod("web")
+        lonely.spec.service_account_name = "nobody"
+        with pytest.raises(Forbidden, match='serviceaccount "nobody" not found'):
+            await cluster.client.create(lonely)
 
     async with embedded_cluster(without=["serviceaccount"]) as cluster:
         await cluster.client.create(pod("web"))
+
+
+@virtual_time()
+async def test_a_pod_can_be_made_as_soon_as_its_namespace_is() -> None:
+    async with embedded_cluster() as cluster:
+        await cluster.client.create(Namespace(metadata=Metadata(name="new")))
+        found = await cluster.client.using(namespace="new").create(pod("web"))
+
+        assert found.spec.service_account_name == "default"
 
 
 async def play(cluster: EmbeddedCluster) -> None:
