@@ -52,11 +52,11 @@ ON_REAL = tests/cli tests/controlplane/test_streams_kubectl.py tests/crd tests/l
   tests/testing examples/test_readmes.py
 
 # The real server answers by chance now and then when it has much to do: what failed there is asked once more, alone.
-AGAIN = $(BIN)/pytest -q --last-failed --last-failed-no-failures none
+AGAIN = $(BIN)/pytest -q -n 1 --dist loadgroup --last-failed --last-failed-no-failures none
 
 conformance: .venv/ready-test real ## on the real Kubernetes: operators and tools; and the suite, on ours on SQLite and HTTP too
 	@$(BIN)/pytest -q -n 2 --dist loadgroup $(ON_REAL) || $(AGAIN) $(ON_REAL)
-	@$(BIN)/pytest -q -n 2 --dist loadgroup conformance --ignore conformance/peers --server real || \
+	@$(BIN)/pytest -q -n 4 --dist loadgroup conformance --ignore conformance/peers --server real || \
 	  $(AGAIN) conformance --ignore conformance/peers --server real
 	@$(BIN)/pytest -q -n 2 conformance --ignore conformance/peers --server sqlite
 	@$(BIN)/pytest -q -n 2 conformance --ignore conformance/peers --server http

@@ -200,10 +200,10 @@ async def kubectl(
 ) -> AsyncIterator[Kubectl]:
     """kubectl in the case's namespace; what it prints must be what it prints on the real server.
 
-    Its many starts take a minute, and memory or HTTP is all one to it: `make test` leaves them to `make conformance`.
+    Its many starts take a minute, and where objects are stored is all one to it: it is tried on one server of ours.
     """
-    if request.config.getoption("--server") == "memory":
-        pytest.skip("kubectl is tried with --server http, sqlite and real")
+    if request.config.getoption("--server") in ("memory", "sqlite"):
+        pytest.skip("kubectl is tried with --server http and real")
     assert server.kubeconfig is not None
     kubectl = Kubectl(require_binaries().kubectl, server.kubeconfig, client.namespace, tmp_path)
     yield kubectl

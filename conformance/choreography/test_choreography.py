@@ -59,9 +59,14 @@ async def kubernetes(request: pytest.FixtureRequest) -> AsyncIterator[Client]:
         yield client
 
 
-@pytest.mark.xdist_group("choreography")
+# They take ten minutes, nearly all of it waiting: two clusters play half of them each.
+PLAYED = [
+    pytest.param(name, marks=pytest.mark.xdist_group(f"choreography-{index % 2}")) for index, name in enumerate(ALL)
+]
+
+
 @pytest.mark.asyncio(loop_scope="module")
-@pytest.mark.parametrize("name", list(ALL))
+@pytest.mark.parametrize("name", PLAYED)
 async def test_kubernetes_own_loops_leave_what_was_recorded(
     name: str, kubernetes: Client, request: pytest.FixtureRequest
 ):
