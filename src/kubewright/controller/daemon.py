@@ -36,8 +36,6 @@ class Daemons:
 
     def begin(self, obj: Resource, context: Callable[[], Context], fields: dict[str, str]) -> None:
         """Let the object's daemons run, if they do not yet; those of a namesake before it are ended."""
-        if not self._functions:
-            return
         running = self._running.get(obj.key)
         if running is not None:
             if running[0] == obj.metadata.uid:
